@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kviz/raftstore/member"
+	"kviz/raftstore/steady"
 )
 
 // meanwhile is a leader that begins to remove a member between two questions.
@@ -31,26 +32,27 @@ func (l *meanwhile) Servers() []member.Server {
 
 // Nobody's disk is deleted for a removal that is only in the leader's log.
 func TestARemovalIsTakenOverWhenItIsCommitted(t *testing.T) {
-	t.Parallel()
-	s, err := Open(Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
+	steady.Bubble(t, func(t *testing.T) {
+		s, err := Open(Config{NoSync: true, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		ended(t, s, putK("1"))
+		leader, err := s.order.someLeader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves := s.IDs()[0]
+		if err := s.membership.adopt(&meanwhile{leadership: leader, leaves: leaves}); err != nil {
 			t.Error(err)
 		}
-	}()
-	ended(t, s, putK("1"))
-	leader, err := s.order.someLeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaves := s.IDs()[0]
-	if err := s.membership.adopt(&meanwhile{leadership: leader, leaves: leaves}); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(s.membership.dirOf(leaves)); err != nil || len(s.IDs()) != 3 {
-		t.Errorf("the members are %v; the folder of %s: %v", s.IDs(), leaves, err)
-	}
+		if _, err := os.Stat(s.membership.dirOf(leaves)); err != nil || len(s.IDs()) != 3 {
+			t.Errorf("the members are %v; the folder of %s: %v", s.IDs(), leaves, err)
+		}
+	})
 }

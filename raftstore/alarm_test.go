@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 func members(s raftstore.Store) []string {
@@ -59,7 +60,7 @@ func TestNoSpace(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 		for _, id := range members(s) {
-			await(t, "the compaction", func() bool { _, inUse, err := s.DBSize(id); return err == nil && inUse < 300_000 })
+			steady.Until(t, "the compaction", func() bool { _, inUse, err := s.DBSize(id); return err == nil && inUse < 300_000 })
 			size, _, _ := s.DBSize(id)
 			if size < 900_000 {
 				t.Errorf("member %q: compaction made the file smaller: %d bytes", id, size)
@@ -112,30 +113,31 @@ func TestTooLarge(t *testing.T) {
 
 // Alarms are part of what a member brings along, from its disk or from another.
 func TestAlarmsSurviveReopening(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, err := raftstore.Open(raftstore.Config{Dir: dir, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raise := &pb.InternalRaftRequest{Alarm: &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: 7, Alarm: pb.AlarmType_CORRUPT}}
-	if r := call(s, raise); r.Err != nil {
-		t.Fatal(r.Err)
-	}
-	for _, id := range s.IDs() {
-		await(t, "a snapshot", func() bool { return s.Snapshot(id) == nil })
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again := open(t, raftstore.Config{Dir: dir, NoSync: true})
-	if r := call(again, putReq("k", "v")); !errors.Is(r.Err, rpctypes.ErrGRPCCorrupt) {
-		t.Errorf("a put while a member is known to be corrupt: %v", r.Err)
-	}
-	if r := call(again, getReq("k")); r.Err != nil {
-		t.Errorf("a range meanwhile: %v", r.Err)
-	}
-	if a := again.Alarms(); len(a) != 1 || a[0].MemberID != 7 {
-		t.Errorf("alarms %v", a)
-	}
+	steady.Bubble(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s, err := raftstore.Open(raftstore.Config{Dir: dir, NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raise := &pb.InternalRaftRequest{Alarm: &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: 7, Alarm: pb.AlarmType_CORRUPT}}
+		if r := call(s, raise); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		for _, id := range s.IDs() {
+			steady.Until(t, "a snapshot", func() bool { return s.Snapshot(id) == nil })
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, raftstore.Config{Dir: dir, NoSync: true})
+		if r := call(again, putReq("k", "v")); !errors.Is(r.Err, rpctypes.ErrGRPCCorrupt) {
+			t.Errorf("a put while a member is known to be corrupt: %v", r.Err)
+		}
+		if r := call(again, getReq("k")); r.Err != nil {
+			t.Errorf("a range meanwhile: %v", r.Err)
+		}
+		if a := again.Alarms(); len(a) != 1 || a[0].MemberID != 7 {
+			t.Errorf("alarms %v", a)
+		}
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 var cheapAuth = raftstore.Config{BcryptCost: bcrypt.MinCost}
@@ -81,7 +82,7 @@ func TestUsers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			await(t, "the member has heard of the token", func() bool {
+			steady.Until(t, "the member has heard of the token", func() bool {
 				ann, err = whose(as, token)
 				return ann != nil
 			})
@@ -131,7 +132,7 @@ func TestLeasesRunOutUnderAuth(t *testing.T) {
 		putWithLease(t, s, "a", id)
 		guard(t, s)
 		root := &pb.RequestHeader{Username: "root", AuthRevision: s.AuthStore().Revision()}
-		await(t, "the key's end", func() bool {
+		steady.Until(t, "the key's end", func() bool {
 			clock.wait(5 * time.Second) // once more for every leader that takes over
 			r := call(s, &pb.InternalRaftRequest{Header: root, Range: getReq("a").Range})
 			return r.Err == nil && len(r.Response.(*pb.RangeResponse).Kvs) == 0
@@ -142,46 +143,48 @@ func TestLeasesRunOutUnderAuth(t *testing.T) {
 // A member that was away gets users with a snapshot and is the same as the others,
 // and what the log holds is no password.
 func TestUsersComeWithASnapshot(t *testing.T) {
-	t.Parallel()
-	cfg := cheapAuth
-	cfg.NoSync, cfg.SnapshotEvery, cfg.SnapshotTrailing = true, 8, 1
-	s := open(t, cfg)
-	mustPut(t, s, "k", "v")
-	away := other(s.Leader())
-	if err := s.Stop(away); err != nil {
-		t.Fatal(err)
-	}
-	guard(t, s)
-	root := func() *pb.RequestHeader {
-		return &pb.RequestHeader{Username: "root", AuthRevision: s.AuthStore().Revision()}
-	}
-	for range 40 {
-		r := call(s, &pb.InternalRaftRequest{Header: root(), Put: &pb.PutRequest{Key: []byte("a")}})
-		if r.Err != nil {
-			t.Fatal(r.Err)
+	steady.Bubble(t, func(t *testing.T) {
+		cfg := cheapAuth
+		cfg.NoSync, cfg.SnapshotEvery, cfg.SnapshotTrailing = true, 8, 1
+		s := open(t, cfg)
+		mustPut(t, s, "k", "v")
+		away := other(s.Leader())
+		if err := s.Stop(away); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, id := range s.IDs() {
-		if id != away {
-			must(t, s.Snapshot(id))
+		guard(t, s)
+		root := func() *pb.RequestHeader {
+			return &pb.RequestHeader{Username: "root", AuthRevision: s.AuthStore().Revision()}
 		}
-	}
-	must(t, s.Restart(away))
-	await(t, "the users", func() bool {
+		for range 40 {
+			r := call(s, &pb.InternalRaftRequest{Header: root(), Put: &pb.PutRequest{Key: []byte("a")}})
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		for _, id := range s.IDs() {
+			if id != away {
+				must(t, s.Snapshot(id))
+			}
+		}
+		must(t, s.Restart(away))
+		steady.Until(t, "the users", func() bool {
+			as, err := s.AuthStoreAt(away)
+			return err == nil && as.IsAuthEnabled() && as.Revision() == s.AuthStore().Revision()
+		})
 		as, err := s.AuthStoreAt(away)
-		return err == nil && as.IsAuthEnabled() && as.Revision() == s.AuthStore().Revision()
+		must(t, err)
+		if _, err := as.CheckPassword("ann", "annpw"); err != nil {
+			t.Errorf("ann's password at the member that was away: %v", err)
+		}
 	})
-	as, err := s.AuthStoreAt(away)
-	must(t, err)
-	if _, err := as.CheckPassword("ann", "annpw"); err != nil {
-		t.Errorf("ann's password at the member that was away: %v", err)
-	}
 }
 
 func TestTokensThatAreNone(t *testing.T) {
-	t.Parallel()
-	if s, err := raftstore.Open(raftstore.Config{AuthToken: "magic"}); err == nil {
-		s.Close()
-		t.Error("a store with magic tokens")
-	}
+	steady.Bubble(t, func(t *testing.T) {
+		if s, err := raftstore.Open(raftstore.Config{NoSync: true, AuthToken: "magic"}); err == nil {
+			s.Close()
+			t.Error("a store with magic tokens")
+		}
+	})
 }

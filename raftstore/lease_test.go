@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // handClock is a clock that a test moves.
@@ -73,18 +74,20 @@ type leaseStore interface {
 // the test moves.
 func eachStore(t *testing.T, cfg raftstore.Config, test func(t *testing.T, s leaseStore, clock *handClock)) {
 	t.Run("bare", func(t *testing.T) {
-		t.Parallel()
-		cfg, clock := cfg, &handClock{}
-		cfg.Clock = clock
-		s := raftstore.OpenBareWith(cfg)
-		defer s.Close()
-		test(t, s.(leaseStore), clock)
+		steady.Bubble(t, func(t *testing.T) {
+			cfg, clock := cfg, &handClock{}
+			cfg.Clock = clock
+			s := raftstore.OpenBareWith(cfg)
+			defer s.Close()
+			test(t, s.(leaseStore), clock)
+		})
 	})
 	t.Run("three members", func(t *testing.T) {
-		t.Parallel()
-		cfg, clock := cfg, &handClock{}
-		cfg.Clock, cfg.NoSync = clock, true
-		test(t, open(t, cfg), clock)
+		steady.Bubble(t, func(t *testing.T) {
+			cfg, clock := cfg, &handClock{}
+			cfg.Clock, cfg.NoSync = clock, true
+			test(t, open(t, cfg), clock)
+		})
 	})
 }
 
@@ -107,7 +110,7 @@ func putWithLease(t testing.TB, s raftstore.Store, key string, lease int64) {
 // left is how long the lease still has, when the store can say.
 func left(t testing.TB, s raftstore.Server, id int64) (d time.Duration) {
 	t.Helper()
-	await(t, "the lease's remaining time", func() bool {
+	steady.Until(t, "the lease's remaining time", func() bool {
 		l, _, ok, err := s.Remaining(id)
 		d = l
 		return ok && err == nil
@@ -127,7 +130,7 @@ func TestALeaseRunsOut(t *testing.T) {
 			}
 		})
 		id := grant(t, s, 10)
-		await(t, "a lessor", func() bool { _, err := s.Renew(ctx, id); return err == nil })
+		steady.Until(t, "a lessor", func() bool { _, err := s.Renew(ctx, id); return err == nil })
 		putWithLease(t, s, "a", id)
 		putWithLease(t, s, "b", id)
 		clock.wait(9 * time.Second)
@@ -177,100 +180,96 @@ func TestARevokedLeaseDoesNotRunOut(t *testing.T) {
 // The leader dies with a lease that has ten seconds left: the next gives it its full
 // time again, and lets it run out then.
 func TestLeasesSurviveFailover(t *testing.T) {
-	t.Parallel()
-	clock := &handClock{}
-	s := open(t, raftstore.Config{Clock: clock, NoSync: true})
-	id := grant(t, s, 60)
-	left(t, s, id)
-	putWithLease(t, s, "a", id)
-	clock.wait(50 * time.Second)
-	old := s.Leader()
-	if err := s.Crash(old); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "a lessor at a new leader", func() bool {
-		l, _, ok, err := s.Remaining(id)
-		return s.Leader() != "" && s.Leader() != old && ok && err == nil && l > 10*time.Second
+	steady.Bubble(t, func(t *testing.T) {
+		clock := &handClock{}
+		s := open(t, raftstore.Config{Clock: clock, NoSync: true})
+		id := grant(t, s, 60)
+		left(t, s, id)
+		putWithLease(t, s, "a", id)
+		clock.wait(50 * time.Second)
+		old := s.Leader()
+		if err := s.Crash(old); err != nil {
+			t.Fatal(err)
+		}
+		steady.Until(t, "a lessor at a new leader", func() bool {
+			l, _, ok, err := s.Remaining(id)
+			return s.Leader() != "" && s.Leader() != old && ok && err == nil && l > 10*time.Second
+		})
+		if d := left(t, s, id); d < 60*time.Second || d > 62*time.Second {
+			t.Errorf("the new leader gives the lease %v", d)
+		}
+		clock.wait(59 * time.Second)
+		if get(t, s, "a") != "x" {
+			t.Error("the key is gone before its lease")
+		}
+		clock.wait(3 * time.Second)
+		steady.Until(t, "the key's end", func() bool { return get(t, s, "a") == "" })
 	})
-	if d := left(t, s, id); d < 60*time.Second || d > 62*time.Second {
-		t.Errorf("the new leader gives the lease %v", d)
-	}
-	clock.wait(59 * time.Second)
-	if get(t, s, "a") != "x" {
-		t.Error("the key is gone before its lease")
-	}
-	clock.wait(3 * time.Second)
-	await(t, "the key's end", func() bool { return get(t, s, "a") == "" })
 }
 
 // A store that is opened again has its leases, with their full time.
 func TestLeasesSurviveReopening(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	clock := &handClock{}
-	s, err := raftstore.Open(raftstore.Config{Dir: dir, Clock: clock, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := grant(t, s, 30)
-	putWithLease(t, s, "a", id)
-	clock.wait(20 * time.Second)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again := open(t, raftstore.Config{Dir: dir, Clock: clock, NoSync: true})
-	await(t, "the lease", func() bool { l, _, ok, _ := again.Remaining(id); return ok && l >= 30*time.Second })
-	clock.wait(40 * time.Second)
-	await(t, "the key's end", func() bool { return get(t, again, "a") == "" })
+	steady.Bubble(t, func(t *testing.T) {
+		dir := t.TempDir()
+		clock := &handClock{}
+		s, err := raftstore.Open(raftstore.Config{Dir: dir, Clock: clock, NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := grant(t, s, 30)
+		putWithLease(t, s, "a", id)
+		clock.wait(20 * time.Second)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, raftstore.Config{Dir: dir, Clock: clock, NoSync: true})
+		steady.Until(t, "the lease", func() bool { l, _, ok, _ := again.Remaining(id); return ok && l >= 30*time.Second })
+		clock.wait(40 * time.Second)
+		steady.Until(t, "the key's end", func() bool { return get(t, again, "a") == "" })
+	})
 }
 
-// While messages are held no lease loses time, and in real time one of two seconds
-// runs out after two seconds.
-func TestLeasesInRealTime(t *testing.T) {
-	t.Parallel()
-	s := open(t, raftstore.Config{NoSync: true})
-	id := grant(t, s, 2)
-	began := time.Now()
-	putWithLease(t, s, "a", id)
-	before := left(t, s, id)
-	s.Hold(true)
-	before = min(before, left(t, s, id))
-	timer := time.NewTimer(50 * time.Millisecond)
-	<-timer.C
-	if after := left(t, s, id); after < before-time.Millisecond {
-		t.Errorf("the lease lost %v while messages were held", before-after)
-	}
-	s.Hold(false)
-	await(t, "the key's end", func() bool { return get(t, s, "a") == "" })
-	if took := time.Since(began); took < 2*time.Second {
-		t.Errorf("a lease of 2 s ran out after %v", took)
-	}
+// By the store's own clock a lease of two seconds runs out after two seconds in which
+// messages were not held.
+func TestLeasesByTheStoresClock(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		const held = time.Minute
+		s := open(t, raftstore.Config{NoSync: true})
+		began := time.Now()
+		id := grant(t, s, 2)
+		putWithLease(t, s, "a", id)
+		before := left(t, s, id)
+		s.Hold(true)
+		time.Sleep(held)
+		if after := left(t, s, id); after != before {
+			t.Errorf("while messages were held %v of the lease became %v", before, after)
+		}
+		s.Hold(false)
+		steady.Until(t, "the key's end", func() bool { return get(t, s, "a") == "" })
+		if took := time.Since(began) - held; took < 2*time.Second || took > 2100*time.Millisecond {
+			t.Errorf("a lease of 2 s ran out after %v", took)
+		}
+	})
 }
 
 // A keep-alive of a lease that has run out, and whose revocation is not committed in
 // time, ends with etcd's own timeout, not with one of a context that is not the caller's.
 func TestAKeepAliveEndsWithEtcdsTimeout(t *testing.T) {
-	t.Parallel()
-	clock := &handClock{}
-	s := open(t, raftstore.Config{Clock: clock, RequestTimeout: 300 * time.Millisecond})
-	var id int64
-	await(t, "a lease is granted", func() bool {
-		r := call(s, &pb.InternalRaftRequest{LeaseGrant: &pb.LeaseGrantRequest{TTL: 5}})
-		if r.Err == nil {
-			id = r.Response.(*pb.LeaseGrantResponse).ID
+	steady.Bubble(t, func(t *testing.T) {
+		clock := &handClock{}
+		s := open(t, raftstore.Config{NoSync: true, Clock: clock, RequestTimeout: 300 * time.Millisecond})
+		id := grant(t, s, 5)
+		steady.Until(t, "its time runs", func() bool { _, err := s.Renew(t.Context(), id); return err == nil })
+		s.Hold(true) // nothing is committed any more, and the leader stays
+		clock.wait(time.Minute)
+		if _, err := s.Renew(t.Context(), id); !errors.Is(err, rpctypes.ErrGRPCTimeout) {
+			t.Errorf("the keep-alive ended with %v", err)
 		}
-		return r.Err == nil
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.Renew(ctx, id); !errors.Is(err, context.Canceled) {
+			t.Errorf("one whose caller is gone ended with %v", err)
+		}
+		s.Hold(false)
 	})
-	await(t, "its time runs", func() bool { _, err := s.Renew(t.Context(), id); return err == nil })
-	s.Hold(true) // nothing is committed any more, and the leader stays
-	clock.wait(time.Minute)
-	if _, err := s.Renew(t.Context(), id); !errors.Is(err, rpctypes.ErrGRPCTimeout) {
-		t.Errorf("the keep-alive ended with %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.Renew(ctx, id); !errors.Is(err, context.Canceled) {
-		t.Errorf("one whose caller is gone ended with %v", err)
-	}
-	s.Hold(false)
 }

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // status is what is known of one member.
@@ -49,6 +50,7 @@ func startWriter(s *raftstore.Replicated) *writer {
 				w.acked = append(w.acked, key)
 			}
 			w.ended.Add(1)
+			time.Sleep(time.Millisecond) // in which time passes for others: the put itself may take none
 		}
 	})
 	return w
@@ -60,105 +62,107 @@ func (w *writer) end() []string { w.stop(); w.wg.Wait(); return w.acked }
 func (w *writer) goOn(t testing.TB, n int64) {
 	t.Helper()
 	goal := w.ended.Load() + n
-	await(t, "the writer goes on", func() bool { return w.ended.Load() >= goal })
+	steady.Until(t, "the writer goes on", func() bool { return w.ended.Load() >= goal })
 }
 
 func TestFromThreeToFiveToThree(t *testing.T) {
-	t.Parallel()
-	tr := newTranscript()
-	dir := t.TempDir()
-	s := open(t, raftstore.Config{Dir: dir, Events: tr.add})
-	mustPut(t, s, "k", "0")
-	var told atomic.Int64
-	s.OnMembers(func() { told.Add(1) })
-	start := tr.len()
-	w := startWriter(s)
-	for _, want := range []string{"d", "e"} {
-		id := added(t, s, true)
-		if id != want || !status(t, s, id).Learner {
-			t.Errorf("%s joined: %+v; it should be the learner %s", id, status(t, s, id), want)
+	steady.Bubble(t, func(t *testing.T) {
+		tr := newTranscript()
+		dir := t.TempDir()
+		s := open(t, raftstore.Config{NoSync: true, Dir: dir, Events: tr.add})
+		mustPut(t, s, "k", "0")
+		var told atomic.Int64
+		s.OnMembers(func() { told.Add(1) })
+		start := tr.len()
+		w := startWriter(s)
+		for _, want := range []string{"d", "e"} {
+			id := added(t, s, true)
+			if id != want || !status(t, s, id).Learner {
+				t.Errorf("%s joined: %+v; it should be the learner %s", id, status(t, s, id), want)
+			}
+			w.goOn(t, 20)
+			promoted(t, s, id)
+			if status(t, s, id).Learner {
+				t.Errorf("%s is still a learner", id)
+			}
+			w.goOn(t, 20)
 		}
-		w.goOn(t, 20)
-		promoted(t, s, id)
-		if status(t, s, id).Learner {
-			t.Errorf("%s is still a learner", id)
+		if got := strings.Join(s.IDs(), ""); got != "abcde" {
+			t.Fatalf("the members are %s", got)
 		}
+		// With five, two can be missing.
+		first, second := s.Leader(), other(s.Leader())
+		must(t, s.Crash(first))
+		must(t, s.Crash(second))
 		w.goOn(t, 20)
-	}
-	if got := strings.Join(s.IDs(), ""); got != "abcde" {
-		t.Fatalf("the members are %s", got)
-	}
-	// With five, two can be missing.
-	first, second := s.Leader(), other(s.Leader())
-	must(t, s.Crash(first))
-	must(t, s.Crash(second))
-	w.goOn(t, 20)
-	must(t, s.Restart(first))
-	must(t, s.Restart(second))
-	await(t, "everybody is in contact", s.Healthy)
+		must(t, s.Restart(first))
+		must(t, s.Restart(second))
+		steady.Until(t, "everybody is in contact", s.Healthy)
 
-	leader := s.Leader()
-	must(t, s.RemoveMember(leader)) // the leader itself
-	await(t, "another leads", func() bool { l := s.Leader(); return l != "" && l != leader })
-	await(t, "a follower can go too", func() bool { return s.RemoveMember(other(leader, s.Leader())) == nil })
-	w.goOn(t, 20)
-	acked := w.end()
-	if n := len(s.IDs()); n != 3 {
-		t.Fatalf("%d members are left: %v", n, s.IDs())
-	}
-	for _, key := range acked {
-		if get(t, s, key) != key {
-			t.Fatalf("%s was acknowledged and is lost", key)
+		leader := s.Leader()
+		must(t, s.RemoveMember(leader)) // the leader itself
+		steady.Until(t, "another leads", func() bool { l := s.Leader(); return l != "" && l != leader })
+		must(t, s.RemoveMember(other(leader, s.Leader())))
+		w.goOn(t, 20)
+		acked := w.end()
+		if n := len(s.IDs()); n != 3 {
+			t.Fatalf("%d members are left: %v", n, s.IDs())
 		}
-	}
-	for _, id := range s.IDs() {
-		caughtUp(t, s, id, acked[len(acked)-1], acked[len(acked)-1])
-	}
-	if _, err := os.Stat(filepath.Join(dir, leader)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder of %s, which was removed, is still there: %v", leader, err)
-	}
-	if told.Load() < 6 {
-		t.Errorf("of six changes %d were told", told.Load())
-	}
-	requireStory(t, tr.from(start), "d up", "d member", "d member", "e up", "e member", "e member", leader+" member", leader+" down")
+		for _, key := range acked {
+			if get(t, s, key) != key {
+				t.Fatalf("%s was acknowledged and is lost", key)
+			}
+		}
+		for _, id := range s.IDs() {
+			caughtUp(t, s, id, acked[len(acked)-1], acked[len(acked)-1])
+		}
+		if _, err := os.Stat(filepath.Join(dir, leader)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder of %s, which was removed, is still there: %v", leader, err)
+		}
+		if told.Load() < 6 {
+			t.Errorf("of six changes %d were told", told.Load())
+		}
+		requireStory(t, tr.from(start), "d up", "d member", "d member", "e up", "e member", "e member", leader+" member", leader+" down")
+	})
 }
 
 func TestAnyNumberOfMembers(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			s, err := raftstore.Open(raftstore.Config{Dir: dir, Members: n})
-			must(t, err)
-			for i := range 20 {
-				mustPut(t, s, fmt.Sprintf("k%d", i), fmt.Sprint(i))
-			}
-			if len(s.IDs()) != n || !s.Healthy() || !s.Whole() {
-				t.Errorf("of %d: members %v, healthy %v, whole %v", n, s.IDs(), s.Healthy(), s.Whole())
-			}
-			// As many may be missing as a quorum spares.
-			for _, id := range s.IDs()[:(n-1)/2] {
-				must(t, s.Crash(id))
-			}
-			mustPut(t, s, "k", "last")
-			for _, m := range s.Members() {
-				if m.Up {
-					must(t, s.Crash(m.ID)) // everybody, so that only the disks know
+			steady.Bubble(t, func(t *testing.T) {
+				dir := t.TempDir()
+				s, err := raftstore.Open(raftstore.Config{NoSync: true, Dir: dir, Members: n})
+				must(t, err)
+				for i := range 20 {
+					mustPut(t, s, fmt.Sprintf("k%d", i), fmt.Sprint(i))
 				}
-			}
-			must(t, s.Close())
-			s = open(t, raftstore.Config{Dir: dir, Members: 3}) // what the disks say counts
-			if len(s.IDs()) != n {
-				t.Errorf("opened again: %v", s.IDs())
-			}
-			for i := range 20 {
-				if got := get(t, s, fmt.Sprintf("k%d", i)); got != fmt.Sprint(i) {
-					t.Errorf("k%d is %q", i, got)
+				if len(s.IDs()) != n || !s.Healthy() || !s.Whole() {
+					t.Errorf("of %d: members %v, healthy %v, whole %v", n, s.IDs(), s.Healthy(), s.Whole())
 				}
-			}
-			if got := get(t, s, "k"); got != "last" {
-				t.Errorf("k is %q", got)
-			}
+				// As many may be missing as a quorum spares.
+				for _, id := range s.IDs()[:(n-1)/2] {
+					must(t, s.Crash(id))
+				}
+				mustPut(t, s, "k", "last")
+				for _, m := range s.Members() {
+					if m.Up {
+						must(t, s.Crash(m.ID)) // everybody, so that only the disks know
+					}
+				}
+				must(t, s.Close())
+				s = open(t, raftstore.Config{NoSync: true, Dir: dir, Members: 3}) // what the disks say counts
+				if len(s.IDs()) != n {
+					t.Errorf("opened again: %v", s.IDs())
+				}
+				for i := range 20 {
+					if got := get(t, s, fmt.Sprintf("k%d", i)); got != fmt.Sprint(i) {
+						t.Errorf("k%d is %q", i, got)
+					}
+				}
+				if got := get(t, s, "k"); got != "last" {
+					t.Errorf("k is %q", got)
+				}
+			})
 		})
 	}
 }
@@ -166,17 +170,16 @@ func TestAnyNumberOfMembers(t *testing.T) {
 // A leader alone is a quorum by its own disk: what it has not written there is not
 // acknowledged. And when the other of two leaves, it is alone from that entry on.
 func TestTheOnlyVoterWritesBeforeItAnswers(t *testing.T) {
-	t.Parallel()
 	for name, alone := range map[string]func(t *testing.T) *raftstore.Replicated{
-		"one member": func(t *testing.T) *raftstore.Replicated { return open(t, raftstore.Config{Members: 1}) },
+		"one member": func(t *testing.T) *raftstore.Replicated { return open(t, raftstore.Config{NoSync: true, Members: 1}) },
 		"one voter and a learner": func(t *testing.T) *raftstore.Replicated {
-			s := open(t, raftstore.Config{Members: 1})
+			s := open(t, raftstore.Config{NoSync: true, Members: 1})
 			mustPut(t, s, "k", "0")
 			added(t, s, true)
 			return s
 		},
 		"the other of two leaves": func(t *testing.T) *raftstore.Replicated {
-			s := open(t, raftstore.Config{Members: 2, RequestTimeout: time.Minute})
+			s := open(t, raftstore.Config{NoSync: true, Members: 2, RequestTimeout: time.Minute})
 			mustPut(t, s, "k", "0")
 			leader := s.Leader()
 			must(t, s.SlowDisk(leader, 100*time.Millisecond))
@@ -196,31 +199,32 @@ func TestTheOnlyVoterWritesBeforeItAnswers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := alone(t)
-			mustPut(t, s, "k", "before")
-			voter := s.Leader()
-			must(t, s.SlowDisk(voter, time.Minute))
-			result := make(chan *raftstore.Result, 1)
-			s.Do(putReq("k", "after"), func(r *raftstore.Result) { result <- r })
-			select {
-			case r := <-result:
-				t.Fatalf("acknowledged before it was on the disk: %+v", r)
-			case <-time.After(100 * time.Millisecond):
-			}
-			must(t, s.Crash(voter))
-			must(t, s.SlowDisk(voter, 0))
-			must(t, s.Restart(voter))
-			if r := <-result; r.Err == nil && get(t, s, "k") != "after" {
-				t.Error("acknowledged, and lost in the crash")
-			}
-			mustPut(t, s, "k", "again")
+			steady.Bubble(t, func(t *testing.T) {
+				s := alone(t)
+				mustPut(t, s, "k", "before")
+				voter := s.Leader()
+				must(t, s.SlowDisk(voter, time.Minute))
+				result := make(chan *raftstore.Result, 1)
+				s.Do(putReq("k", "after"), func(r *raftstore.Result) { result <- r })
+				select {
+				case r := <-result:
+					t.Fatalf("acknowledged before it was on the disk: %+v", r)
+				case <-time.After(5 * time.Second):
+				}
+				must(t, s.Crash(voter))
+				must(t, s.SlowDisk(voter, 0))
+				must(t, s.Restart(voter))
+				if r := <-result; r.Err == nil && get(t, s, "k") != "after" {
+					t.Error("acknowledged, and lost in the crash")
+				}
+				mustPut(t, s, "k", "again")
+			})
 		})
 	}
 }
 
 // What would cost the quorum is refused with etcd's own errors.
 func TestRefusedChanges(t *testing.T) {
-	t.Parallel()
 	add := func(s *raftstore.Replicated) error { _, err := s.AddMember(false); return err }
 	remove := func(id string) func(s *raftstore.Replicated) error {
 		return func(s *raftstore.Replicated) error { return s.RemoveMember(id) }
@@ -247,31 +251,32 @@ func TestRefusedChanges(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, raftstore.Config{Members: c.members})
-			mustPut(t, s, "k", "1")
-			for _, id := range c.down {
-				must(t, s.Crash(id))
-			}
-			mustPut(t, s, "k", "2")
-			await(t, "those that run are in contact", func() bool {
-				n := 0
-				for _, m := range s.Members() {
-					if m.Leader != "" && (m.ID == m.Leader || status(t, s, m.Leader).Followers[m.ID].Match > 0) {
-						n++
-					}
+			steady.Bubble(t, func(t *testing.T) {
+				s := open(t, raftstore.Config{NoSync: true, Members: c.members})
+				mustPut(t, s, "k", "1")
+				for _, id := range c.down {
+					must(t, s.Crash(id))
 				}
-				return n == c.members-len(c.down)
+				mustPut(t, s, "k", "2")
+				steady.Until(t, "those that run are in contact", func() bool {
+					n := 0
+					for _, m := range s.Members() {
+						if m.Leader != "" && (m.ID == m.Leader || status(t, s, m.Leader).Followers[m.ID].Match > 0) {
+							n++
+						}
+					}
+					return n == c.members-len(c.down)
+				})
+				time.Sleep(600 * time.Millisecond) // until those that are down are out of contact
+				before := s.IDs()
+				if err := c.do(s); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+					t.Errorf("%v, not %v", err, c.want)
+				}
+				if c.want != nil && !slices.Equal(before, s.IDs()) {
+					t.Errorf("refused, and yet %v became %v", before, s.IDs())
+				}
+				mustPut(t, s, "k", "3")
 			})
-			pass(600 * time.Millisecond) // until those that are down are out of contact
-			before := s.IDs()
-			if err := c.do(s); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-				t.Errorf("%v, not %v", err, c.want)
-			}
-			if c.want != nil && !slices.Equal(before, s.IDs()) {
-				t.Errorf("refused, and yet %v became %v", before, s.IDs())
-			}
-			mustPut(t, s, "k", "3")
 		})
 	}
 }
@@ -288,45 +293,46 @@ func move(s *raftstore.Replicated, id string, urls ...string) error {
 
 // Who belongs to the group stands in the logs; names are never given again.
 func TestTheGroupSurvivesReopening(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, err := raftstore.Open(raftstore.Config{Dir: dir})
-	must(t, err)
-	mustPut(t, s, "k", "0")
-	d := added(t, s, false)
-	must(t, s.RemoveMember(d))
-	e := added(t, s, true)
-	must(t, move(s, "b", "http://10.1.2.3:2380"))
-	mustPut(t, s, "k", "1")
-	await(t, "a can be removed", func() bool { return s.RemoveMember("a") == nil })
-	if d != "d" || e != "e" || !slices.Equal(s.IDs(), []string{"b", "c", "e"}) {
-		t.Fatalf("%s and %s joined, members %v", d, e, s.IDs())
-	}
-	for life := range 2 {
-		if life == 0 {
-			// A folder of somebody who is no member any more is left alone.
-			must(t, os.MkdirAll(filepath.Join(dir, "d"), 0o700))
-			copyFile(t, filepath.Join(dir, "b", "raft.db"), filepath.Join(dir, "d", "raft.db"))
+	steady.Bubble(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s, err := raftstore.Open(raftstore.Config{NoSync: true, Dir: dir})
+		must(t, err)
+		mustPut(t, s, "k", "0")
+		d := added(t, s, false)
+		must(t, s.RemoveMember(d))
+		e := added(t, s, true)
+		must(t, move(s, "b", "http://10.1.2.3:2380"))
+		mustPut(t, s, "k", "1")
+		must(t, s.RemoveMember("a"))
+		if d != "d" || e != "e" || !slices.Equal(s.IDs(), []string{"b", "c", "e"}) {
+			t.Fatalf("%s and %s joined, members %v", d, e, s.IDs())
+		}
+		for life := range 2 {
+			if life == 0 {
+				// A folder of somebody who is no member any more is left alone.
+				must(t, os.MkdirAll(filepath.Join(dir, "d"), 0o700))
+				copyFile(t, filepath.Join(dir, "b", "raft.db"), filepath.Join(dir, "d", "raft.db"))
+			}
+			must(t, s.Close())
+			tr := newTranscript()
+			s, err = raftstore.Open(raftstore.Config{NoSync: true, Dir: dir, Events: tr.add})
+			must(t, err)
+			if !slices.Equal(s.IDs(), []string{"b", "c", "e"}) || !status(t, s, "e").Learner || status(t, s, "b").PeerURLs[0] != "http://10.1.2.3:2380" {
+				t.Errorf("opened again: %+v", s.Members())
+			}
+			if got := get(t, s, "k"); got != "1" {
+				t.Errorf("k is %q", got)
+			}
+			if !slices.ContainsFunc(tr.from(0), func(l string) bool { return strings.HasPrefix(l, "d fault: not a member") }) {
+				t.Error("nobody said that the folder of d is ignored")
+			}
+		}
+		f := added(t, s, false)
+		if f != "f" {
+			t.Errorf("the name %s was given again", f)
 		}
 		must(t, s.Close())
-		tr := newTranscript()
-		s, err = raftstore.Open(raftstore.Config{Dir: dir, Events: tr.add})
-		must(t, err)
-		if !slices.Equal(s.IDs(), []string{"b", "c", "e"}) || !status(t, s, "e").Learner || status(t, s, "b").PeerURLs[0] != "http://10.1.2.3:2380" {
-			t.Errorf("opened again: %+v", s.Members())
-		}
-		if got := get(t, s, "k"); got != "1" {
-			t.Errorf("k is %q", got)
-		}
-		if !slices.ContainsFunc(tr.from(0), func(l string) bool { return strings.HasPrefix(l, "d fault: not a member") }) {
-			t.Error("nobody said that the folder of d is ignored")
-		}
-	}
-	f := added(t, s, false)
-	if f != "f" {
-		t.Errorf("the name %s was given again", f)
-	}
-	must(t, s.Close())
+	})
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -338,43 +344,45 @@ func copyFile(t *testing.T, from, to string) {
 
 // Whatever is under way when the store is closed ends.
 func TestClosingDuringAChange(t *testing.T) {
-	t.Parallel()
-	for i := range 12 {
-		s, err := raftstore.Open(raftstore.Config{NoSync: true})
-		must(t, err)
-		mustPut(t, s, "k", "1")
-		ended := make(chan error, 3)
-		go func() { _, err := s.AddMember(i%2 == 0); ended <- err }()
-		go func() { ended <- s.RemoveMember("c") }()
-		go func() { _, err := s.Rejoin("b"); ended <- err }()
-		pass(time.Duration(i) * 3 * time.Millisecond)
-		must(t, s.Close())
-		for range 3 {
-			if err := <-ended; err != nil {
-				t.Log(err)
+	steady.Bubble(t, func(t *testing.T) {
+		for i := range 12 {
+			s, err := raftstore.Open(raftstore.Config{NoSync: true})
+			must(t, err)
+			mustPut(t, s, "k", "1")
+			ended := make(chan error, 3)
+			go func() { _, err := s.AddMember(i%2 == 0); ended <- err }()
+			go func() { ended <- s.RemoveMember("c") }()
+			go func() { _, err := s.Rejoin("b"); ended <- err }()
+			time.Sleep(time.Duration(i) * 3 * time.Millisecond)
+			must(t, s.Close())
+			for range 3 {
+				if err := <-ended; err != nil {
+					t.Log(err)
+				}
 			}
 		}
-	}
+	})
 }
 
 // The links of a member that left are forgotten with their faults.
 func TestFaultsLeaveWithTheMember(t *testing.T) {
-	t.Parallel()
-	s := open(t, raftstore.Config{Members: 4})
-	mustPut(t, s, "k", "1")
-	leaver := other(s.Leader())
-	must(t, s.Isolate(leaver))
-	if s.Whole() {
-		t.Error("isolated, and the store is whole")
-	}
-	await(t, "it leaves", func() bool { return s.RemoveMember(leaver) == nil })
-	if !s.Whole() {
-		t.Errorf("%s left with its faults, but the store is not whole: %+v", leaver, s.Members())
-	}
-	if err := s.Cut(leaver, s.Leader()); err == nil {
-		t.Error("a link of somebody who left was cut")
-	}
-	mustPut(t, s, "k", "2")
+	steady.Bubble(t, func(t *testing.T) {
+		s := open(t, raftstore.Config{NoSync: true, Members: 4})
+		mustPut(t, s, "k", "1")
+		leaver := other(s.Leader())
+		must(t, s.Isolate(leaver))
+		if s.Whole() {
+			t.Error("isolated, and the store is whole")
+		}
+		must(t, s.RemoveMember(leaver))
+		if !s.Whole() {
+			t.Errorf("%s left with its faults, but the store is not whole: %+v", leaver, s.Members())
+		}
+		if err := s.Cut(leaver, s.Leader()); err == nil {
+			t.Error("a link of somebody who left was cut")
+		}
+		mustPut(t, s, "k", "2")
+	})
 }
 
 // Of a and b, the leader is being removed when the other goes down, and steps down
@@ -382,36 +390,30 @@ func TestFaultsLeaveWithTheMember(t *testing.T) {
 // log is the shorter one: the one that is being removed must win the election, so
 // that it can be.
 func TestWhoIsBeingRemovedMayHaveToBeElected(t *testing.T) {
-	t.Parallel()
-	for round := range 3 {
-		s := open(t, raftstore.Config{Members: 2, RequestTimeout: time.Second})
-		await(t, "the first put", func() bool { return call(s, putReq("k", "1")).Err == nil })
-		settled(t, s)
-		leader := s.Leader()
-		s.Hold(true) // the two are in contact, but no entry goes out, and no time passes for the caller
-		removed := make(chan error, 1)
-		ask := func() { removed <- s.RemoveMember(leader) }
-		go ask()
-		await(t, "the removal is in the leader's log", func() bool {
-			select {
-			case err := <-removed: // a busy machine lost the contact for a moment
-				t.Log("again: ", err)
-				go ask()
-			default:
+	steady.Bubble(t, func(t *testing.T) {
+		for round := range 3 {
+			s := open(t, raftstore.Config{NoSync: true, Members: 2, RequestTimeout: time.Second})
+			mustPut(t, s, "k", "1")
+			settled(t, s)
+			leader := s.Leader()
+			s.Hold(true) // the two are in contact, but no entry goes out, and no time passes for the caller
+			removed := make(chan error, 1)
+			go func() { removed <- s.RemoveMember(leader) }()
+			steady.Until(t, "the removal is in the leader's log", func() bool {
+				return status(t, s, leader).Last > status(t, s, leader).Commit
+			})
+			must(t, s.Crash(other(leader)))
+			s.Hold(false)
+			if err := <-removed; err == nil {
+				t.Error("removed without the other's word")
 			}
-			return status(t, s, leader).Last > status(t, s, leader).Commit
-		})
-		must(t, s.Crash(other(leader)))
-		s.Hold(false)
-		if err := <-removed; err == nil {
-			t.Error("removed without the other's word")
+			if round == 1 {
+				must(t, s.Restart(leader)) // also after a restart
+			}
+			must(t, s.Restart(other(leader)))
+			steady.Until(t, "the group goes on", func() bool { return call(s, putReq("k", "2")).Err == nil })
+			// Nobody else could be elected, so what was in its log is what happened.
+			steady.Until(t, leader+" is no member any more", func() bool { return !slices.Contains(s.IDs(), leader) })
 		}
-		if round == 1 {
-			must(t, s.Restart(leader)) // also after a restart
-		}
-		must(t, s.Restart(other(leader)))
-		await(t, "the group goes on", func() bool { return call(s, putReq("k", "2")).Err == nil })
-		// Nobody else could be elected, so what was in its log is what happened.
-		await(t, leader+" is no member any more", func() bool { return !slices.Contains(s.IDs(), leader) })
-	}
+	})
 }

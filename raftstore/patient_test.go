@@ -5,10 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-
 	"kviz/raftstore"
 	"kviz/raftstore/member"
+	"kviz/raftstore/steady"
 )
 
 func (x *patient) stop() error { return x.s.Stop(x.victim) }
@@ -86,7 +85,7 @@ func (x *patient) room() error {
 		return err
 	}
 	if x.victim == x.leader {
-		await(x.t, x.victim+" went down, or follows", func() bool {
+		steady.Until(x.t, x.victim+" went down, or follows", func() bool {
 			m := x.s.Members()[slices.Index(x.ids, x.victim)]
 			return !m.Up || m.Role == "follower" && m.Leader != ""
 		})
@@ -133,7 +132,7 @@ func (x *patient) crashUnsynced() error {
 	for i := range 5 {
 		x.s.Do(putReq("unsynced", fmt.Sprint(i)), func(*raftstore.Result) {})
 	}
-	await(x.t, "the entries are on their way", func() bool { return x.status(x.leader).Last > last || x.s.Leader() != x.leader })
+	steady.Until(x.t, "the entries are on their way", func() bool { return x.status(x.leader).Last > last || x.s.Leader() != x.leader })
 	if err := x.s.Crash(x.victim); err != nil {
 		return err
 	}
@@ -157,20 +156,12 @@ func (x *patient) corrupt() error {
 
 func (x *patient) rejoin() error {
 	members := len(x.s.IDs())
-	return x.inTime(x.victim+" is replaced", func() (err error) {
-		ids := x.s.IDs()
-		switch last := ids[len(ids)-1]; {
-		case slices.Contains(ids, x.victim):
-			_, err = x.s.Rejoin(x.victim)
-		case len(ids) < members: // only the first half of that was done
-			if _, err = x.s.AddMember(true); err == nil {
-				err = rpctypes.ErrGRPCUnhealthy // and it is to be promoted
-			}
-		case x.status(last).Learner:
-			promoted(x.t, x.s, last)
-		}
-		return err
-	})
+	_, err := x.s.Rejoin(x.victim)
+	x.ids = x.s.IDs()
+	if err == nil && len(x.ids) != members {
+		err = fmt.Errorf("of %d members %d are left", members, len(x.ids))
+	}
+	return err
 }
 
 func (x *patient) slowElections() error { return x.s.SlowElections(3) }
@@ -178,7 +169,9 @@ func (x *patient) slowElections() error { return x.s.SlowElections(3) }
 func (x *patient) usualElections() error { return x.s.SlowElections(1) }
 
 func (x *patient) join() error {
-	return x.inTime("a learner joins", func() error { _, err := x.s.AddMember(true); return err })
+	_, err := x.s.AddMember(true)
+	x.ids = x.s.IDs()
+	return err
 }
 
 func (x *patient) promote() error {
@@ -187,14 +180,15 @@ func (x *patient) promote() error {
 }
 
 func (x *patient) leave() error {
-	return x.inTime(x.victim+" leaves", func() error { return x.s.RemoveMember(x.victim) })
+	err := x.s.RemoveMember(x.victim)
+	x.ids = x.s.IDs()
+	return err
 }
 
 func (x *patient) replace() error {
-	// A machine with other things to do may lose the leader once more.
-	await(x.t, "another joins", func() bool { _, err := x.s.AddMember(false); return err == nil })
+	_, err := x.s.AddMember(false)
 	x.ids = x.s.IDs()
-	return nil
+	return err
 }
 
 // move hands the leadership to the victim; if that is the leader, from it to another.
@@ -203,7 +197,5 @@ func (x *patient) move() error {
 	if x.victim == x.leader {
 		x.heir = x.others(x.leader)[0]
 	}
-	// It gives raft a second.
-	await(x.t, x.heir+" leads", func() bool { return x.s.TransferLeadership(x.heir) == nil })
-	return nil
+	return x.s.TransferLeadership(x.heir)
 }

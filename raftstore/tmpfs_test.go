@@ -14,11 +14,13 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // A real file system runs full under a store, is given room, and runs full again. Needs
 // root: go test -tags tmpfs ./raftstore -run Tmpfs
 func TestTmpfsRunsFull(t *testing.T) {
+	steady.RealTime(t, "the file system that runs full is the kernel's")
 	dir := t.TempDir()
 	if err := syscall.Mount("kviz", dir, "tmpfs", 0, "size=12m"); err != nil {
 		t.Fatal(err)
@@ -37,7 +39,7 @@ func TestTmpfsRunsFull(t *testing.T) {
 		}
 		return r.Err
 	}
-	await(t, "the first put", func() bool { return put() == nil })
+	steady.Until(t, "the first put", func() bool { return put() == nil })
 	for round := range 3 {
 		must(t, os.WriteFile(ballast, nil, 0o600))
 		f, err := os.OpenFile(ballast, os.O_APPEND|os.O_WRONLY, 0)
@@ -63,7 +65,7 @@ func TestTmpfsRunsFull(t *testing.T) {
 		}
 		must(t, os.Remove(ballast))
 		start := time.Now()
-		await(t, "the store takes writes again", func() bool { return put() == nil && s.Whole() })
+		steady.Until(t, "the store takes writes again", func() bool { return put() == nil && s.Whole() })
 		t.Logf("round %d: whole again after %v, %d puts acknowledged of %d", round, time.Since(start), len(acked), n)
 	}
 	for key := range acked {

@@ -12,7 +12,9 @@ import (
 // minute" takes no time.
 //
 // What waits must be "durably blocked": a goroutine that waits for a mutex, a socket, a child
-// process or a channel made outside the bubble stops time for good. t.Run, t.Parallel and
+// process or a channel made outside the bubble stops time for good; package lock has locks
+// for what is held while time passes. So does a goroutine that always has something to do,
+// as a client that writes again as soon as it is answered: it must pause. t.Run, t.Parallel and
 // t.Deadline may not be called inside; a table opens a bubble in each subtest.
 func Bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
