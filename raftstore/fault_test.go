@@ -125,6 +125,38 @@ func TestSnapshotIsInstalled(t *testing.T) {
 	})
 }
 
+// A follower that was brought up by a snapshot and got entries behind it, of which the
+// leader never heard, is brought up all the same: raft finds the entry before them in
+// neither log and sends its snapshot again, which takes them away.
+func TestASnapshotReplacesALongerLog(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		s := open(t, raftstore.Config{NoSync: true})
+		mustPut(t, s, "k", "0")
+		leader := s.Leader()
+		behind := other(leader)
+		must(t, s.Crash(behind))
+		for i := range 40 {
+			mustPut(t, s, "k", fmt.Sprint(i))
+		}
+		must(t, s.Snapshot(leader))
+		must(t, s.Restart(behind))
+		caughtUp(t, s, behind, "k", "39")
+		must(t, s.Cut(behind, leader))
+		at := status(t, s, behind).Last
+		mustPut(t, s, "k", "nobody hears that it has it")
+		steady.Until(t, behind+" has it", func() bool { return status(t, s, behind).Last > at })
+		s.Heal()
+		mustPut(t, s, "k", "last")
+		began := time.Now()
+		caughtUp(t, s, behind, "k", "last")
+		if took := time.Since(began); took > soon {
+			t.Errorf("it took %v", took)
+		}
+		must(t, s.TransferLeadership(behind)) // what it takes to be in its log is there
+		mustPut(t, s, "k", "by "+behind)
+	})
+}
+
 // other is a member that is none of these.
 func other(ids ...string) string {
 	for _, m := range []string{"a", "b", "c"} {

@@ -173,6 +173,7 @@ func (d *disk) DeleteRange(min, max uint64) error {
 	if err := d.admit(); err != nil {
 		return err
 	}
+	first, _ := d.FirstIndex()
 	last, _ := d.LastIndex()
 	if err := d.contain(func() error { return d.cache.DeleteRange(min, max) }); noSpace(err) {
 		d.inc.m.ranOut(err)
@@ -183,6 +184,9 @@ func (d *disk) DeleteRange(min, max uint64) error {
 	}
 	if max >= last {
 		d.torn.Store(true)
+		if min <= first && d.inc.live.Load() {
+			forgetLog(d.inc.raft, max)
+		}
 		if d.groupIndex.Load() >= min {
 			d.groupIndex.Store(0) // an earlier one counts again, which is committed
 		}

@@ -1,8 +1,6 @@
 package member
 
 import (
-	"fmt"
-	"reflect"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -34,13 +32,7 @@ func setLease(r *raft.Raft, lease time.Duration) {
 	}
 }
 
-var confOffset = func() uintptr {
-	f, ok := reflect.TypeFor[raft.Raft]().FieldByName("conf")
-	if !ok || f.Type != reflect.TypeFor[atomic.Value]() {
-		panic(fmt.Sprintf("member: raft.Raft has no field conf of type atomic.Value but %v: see setLease", f.Type))
-	}
-	return f.Offset
-}()
+var confOffset = offsetInRaft[atomic.Value]("conf")
 
 func confOf(r *raft.Raft) *atomic.Value {
 	return (*atomic.Value)(unsafe.Add(unsafe.Pointer(r), confOffset))

@@ -132,6 +132,9 @@ func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 	if s.inc.m.room.full.Load() {
 		return nil, errFull(s.inc.m.cfg.Dir)
 	}
+	if !s.inc.live.Load() && !s.inc.offline {
+		return nil, fmt.Errorf("member %s is starting", s.inc.m.cfg.ID) // of its raft nothing can be asked, as forgetLog must
+	}
 	sink, err := s.FileSnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
 	if err != nil {
 		return nil, err
@@ -158,8 +161,7 @@ func (s *snapshotSink) Close() error {
 	s.inc.unsnapped.Store(0)
 	s.inc.written.Store(s.among.size())
 	what := "taken"
-	// A member that is still starting, of whose raft nothing can be asked, has taken none.
-	if s.index > s.inc.machine.applied.get() && !s.inc.offline && (!s.inc.live.Load() || s.index > s.inc.raft.AppliedIndex()) {
+	if s.index > s.inc.machine.applied.get() && !s.inc.offline && s.index > s.inc.raft.AppliedIndex() {
 		what = "installed"
 	}
 	if s.inc.m.wanted() {
