@@ -11,11 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kviz/raftstore/steady"
 )
 
 // solo is a member's process that belongs to no group.
 func solo(t *testing.T, certs, name string) *Process {
 	t.Helper()
+	steady.RealTime(t, "a member's process listens on the machine")
 	p, err := Serve(ProcessConfig{Name: name, Listen: "127.0.0.1:0", Dir: filepath.Join(t.TempDir(), name), Credentials: credentials(t, certs, name), Log: t.Output()})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +147,7 @@ func TestAnotherVersionIsTurnedAway(t *testing.T) {
 	}
 	defer c.Close()
 	l := &line{Conn: c}
-	_ = l.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = l.SetDeadline(time.Now().Add(steady.Patience(t)))
 	if err := l.send(&hello{Schema: "1234", Role: roleDrive, Driver: "x"}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package remote_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,13 +12,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/raftstore"
 	"kviz/raftstore/member"
 	"kviz/raftstore/remote"
+	"kviz/raftstore/steady"
 )
 
 // The test binary is a member's process too, when it is told so.
@@ -78,6 +77,7 @@ type proc struct {
 
 func newFarm(t *testing.T, names ...string) *farm {
 	t.Helper()
+	steady.RealTime(t, "members are processes that are killed")
 	f := &farm{t: t, dir: t.TempDir(), procs: map[string]*proc{}, addrs: map[string]string{}, inside: map[string]string{}}
 	f.certs = filepath.Join(f.dir, "certs")
 	f.certify(append([]string{remote.Driver}, names...)...)
@@ -232,6 +232,7 @@ func (f *farm) tryDriver(addrs ...string) (*raftstore.Replicated, *log, error) {
 	}
 	l := &log{}
 	cfg := f.config
+	cfg.RequestTimeout = steady.Patience(f.t)
 	cfg.Remote, cfg.Events = &raftstore.Remote{Addrs: addrs, Credentials: creds}, l.take
 	s, err := raftstore.Open(cfg)
 	return s, l, err
@@ -278,15 +279,7 @@ func (f *farm) want(s *raftstore.Replicated, key, value string) {
 // eventually waits for something that other processes do.
 func (f *farm) eventually(what string, ok func() bool) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	for tick := time.NewTicker(2 * time.Millisecond); !ok(); {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			f.t.Fatalf("20 s passed: %s", what)
-		}
-	}
+	steady.Until(f.t, what, ok)
 }
 
 func (f *farm) leader(s *raftstore.Replicated) (id string) {

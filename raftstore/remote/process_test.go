@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/member"
+	"kviz/raftstore/steady"
 	"kviz/raftstore/wire"
 )
 
@@ -228,10 +230,18 @@ func TestHoldAndStepOneMessage(t *testing.T) {
 	f := newFarm(t, "a", "b", "c")
 	s, l := f.driver()
 	f.put(s, "x", "1")
-	leader := f.leader(s)
-	f.equal(s)
+	leader := ""
+	steady.Until(t, "a hold begins while somebody leads and nothing is under way", func() bool {
+		f.leader(s)
+		f.equal(s)
+		s.Hold(true)
+		if leader = s.Leader(); leader != "" && len(s.Held()) == 0 {
+			return true
+		}
+		s.Hold(false)
+		return false
+	})
 	term, _ := s.TermAt(leader)
-	s.Hold(true)
 	mark := l.len()
 	done := make(chan *raftstore.Result, 1)
 	s.Do(put("x", "2"), func(r *raftstore.Result) { done <- r })
@@ -267,22 +277,25 @@ func TestHoldAndStepOneMessage(t *testing.T) {
 		t.Fatalf("the put ended while the answer was held: %+v", r)
 	default:
 	}
+	// The answer that is held makes the quorum; whatever is held before it goes first.
 	steps := 1
 	for over := false; !over; steps++ {
 		if steps > 4 {
 			t.Fatal("four steps and the put is not acknowledged")
 		}
+		next := s.Held()[0]
+		over = next.Answer && next.To == to
 		if !s.ReleaseOne() {
 			t.Fatal("nothing to release")
 		}
-		select {
-		case r := <-done:
-			over = true
-			if r.Err != nil {
-				t.Error(r.Err)
-			}
-		case <-time.After(300 * time.Millisecond):
+		if !over {
+			f.eventually("what was released is answered", func() bool {
+				return slices.ContainsFunc(s.Held(), func(h raftstore.Held) bool { return h.Answer && h.To == next.To })
+			})
 		}
+	}
+	if r := <-done; r.Err != nil {
+		t.Error(r.Err)
 	}
 	t.Logf("acknowledged after %d steps", steps)
 	s.Hold(false)

@@ -9,12 +9,13 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // A full database is refused before anything is proposed, at the same request and in
 // the same words as by members of one process, and mended in the same way.
 func TestTheQuotaIsThatOfMembersOfOneProcess(t *testing.T) {
-	cfg := raftstore.Config{Quota: 1 << 20}
+	cfg := raftstore.Config{Quota: 1 << 20, RequestTimeout: steady.Patience(t)}
 	here, err := raftstore.Open(cfg)
 	if err != nil {
 		t.Fatal(err)

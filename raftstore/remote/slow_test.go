@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"kviz/raftstore/member"
+	"kviz/raftstore/steady"
 )
 
 // A driver that reads nothing keeps nobody waiting: the member goes on, and tells
@@ -44,15 +45,14 @@ func TestADriverThatReadsNothing(t *testing.T) {
 		}
 		return &a.Now
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	await := func(what string, ok func(*standing) bool) *standing {
-		for {
-			if now := look(); ok(now) {
-				return now
-			} else if time.Now().After(deadline) {
-				t.Fatalf("%s: %+v", what, now.Status)
+	await := func(what string, ok func(*standing) bool) (now *standing) {
+		steady.Await(t, what, func() error {
+			if now = look(); ok(now) {
+				return nil
 			}
-		}
+			return fmt.Errorf("%+v", now.Status)
+		})
+		return now
 	}
 	now := await("it leads", func(s *standing) bool { return s.Status.Role == "leader" })
 	// Values of 16 KiB fill what the connection holds; then come many small ones.
@@ -93,7 +93,7 @@ func TestADriverThatReadsNothing(t *testing.T) {
 	var lost uint64
 	for applied < big+small || events+int(lost) < looks {
 		r := &report{}
-		_ = stream.SetReadDeadline(deadline)
+		_ = stream.SetReadDeadline(time.Now().Add(steady.Patience(t)))
 		if err := stream.receive(r, maxFrame); err != nil {
 			t.Fatal(err)
 		}
