@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"kviz/raftstore"
 	"kviz/raftstore/bench"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // childDir, in the environment, makes this program the store that is killed.
@@ -74,6 +76,7 @@ func (l *ledger) note(key, value string, revision int64) {
 // TestKillNineLosesNothingAcknowledged kills the process KVIZ_KILLS times (5)
 // on one data directory.
 func TestKillNineLosesNothingAcknowledged(t *testing.T) {
+	steady.RealTime(t, "the store is a process that is killed")
 	kills := 5
 	if v := os.Getenv("KVIZ_KILLS"); v != "" {
 		n, err := strconv.Atoi(v)
@@ -82,30 +85,24 @@ func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 		}
 		kills = n
 	}
-	seed := uint64(time.Now().UnixNano())
-	if v := os.Getenv("KVIZ_SEED"); v != "" {
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	t.Logf("KVIZ_SEED=%d draws when to kill", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("KVIZ_SEED=%d draws when to kill", steady.Seed())
+	random := rand.New(rand.NewPCG(steady.Seed(), 0))
 	dir := t.TempDir()
 	l := &ledger{acked: map[string]string{}}
 	for kill := range kills {
 		c := start(t, dir)
 		if random.IntN(5) == 0 { // while it starts, before anybody could look
-			time.AfterFunc(time.Duration(random.IntN(150))*time.Millisecond, func() { _ = c.process.Process.Kill() })
+			time.AfterFunc(time.Duration(random.IntN(150))*time.Millisecond, c.kill)
 			c.wait()
 			continue
 		}
 		client := c.client(t)
 		verify(t, client, l)
-		time.AfterFunc(time.Duration(random.IntN(700))*time.Millisecond, func() { _ = c.process.Process.Kill() })
+		// After so many writes, so that a busy machine's kills come as late, and a moment later,
+		// so that they come at any point between two.
+		writes, moment := random.IntN(800)+1, time.Duration(random.IntN(10_000))*time.Microsecond
 		before := len(l.acked)
-		load(client, l, kill)
+		load(t.Context(), c, client, l, kill, writes, moment)
 		if got := c.wait(); got != syscall.SIGKILL {
 			t.Fatalf("the store ended by itself: %v", c.process.ProcessState)
 		}
@@ -127,10 +124,11 @@ func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 
 // TestALostWriteIsSeen has verify find a write that was never made.
 func TestALostWriteIsSeen(t *testing.T) {
+	steady.RealTime(t, "the store is a process")
 	c := start(t, t.TempDir())
 	client := c.client(t)
 	l := &ledger{acked: map[string]string{"never": "written"}}
-	if err := lost(client, l); err == nil {
+	if err := lost(t, client, l); err == nil {
 		t.Error("nobody missed a write that was never made")
 	}
 	if err := c.in.Close(); err != nil {
@@ -144,11 +142,12 @@ type child struct {
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
+	ended   chan struct{}
 }
 
 func start(t *testing.T, dir string) *child {
 	t.Helper()
-	c := &child{process: exec.Command(os.Args[0])}
+	c := &child{process: exec.Command(os.Args[0]), ended: make(chan struct{})}
 	c.process.Env = append(os.Environ(), childDir+"="+dir)
 	c.process.Stderr = os.Stderr
 	in, err := c.process.StdinPipe()
@@ -163,13 +162,20 @@ func start(t *testing.T, dir string) *child {
 	if err := c.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.process.Process.Kill() })
+	go func() {
+		defer close(c.ended)
+		_ = c.process.Wait()
+	}()
+	t.Cleanup(func() { c.kill(); <-c.ended })
 	return c
 }
 
+// kill is kill -9; a process that has ended is left alone.
+func (c *child) kill() { _ = c.process.Process.Kill() }
+
 // wait is the signal that ended the child, 0 if none did.
 func (c *child) wait() syscall.Signal {
-	_ = c.process.Wait()
+	<-c.ended
 	if status, ok := c.process.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return status.Signal()
 	}
@@ -182,7 +188,7 @@ func (c *child) client(t *testing.T) *clientv3.Client {
 	if err != nil {
 		t.Fatalf("the store does not open what was left of it: %v", err)
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(strings.TrimSpace(line), ","), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(strings.TrimSpace(line), ","), DialTimeout: steady.Patience(t), Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,20 +196,29 @@ func (c *child) client(t *testing.T) *clientv3.Client {
 	return client
 }
 
-// load writes with sixteen clients until the store is gone.
-func load(client *clientv3.Client, l *ledger, kill int) {
+// load writes with sixteen clients until the store is gone: it is killed a moment after
+// so many writes were acknowledged.
+func load(ctx context.Context, c *child, client *clientv3.Client, l *ledger, kill, writes int, moment time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-c.ended
+		cancel()
+	}()
+	var acked atomic.Int64
 	var wg sync.WaitGroup
 	for w := range 16 {
 		wg.Go(func() {
-			for n := 0; ; n++ {
+			for n := 0; ctx.Err() == nil; n++ {
 				key, value := fmt.Sprintf("k/%04d/%02d/%06d", kill, w, n), fmt.Sprintf("v-%d-%d-%d", kill, w, n)
-				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 				r, err := client.Put(ctx, key, value)
-				cancel()
 				if err != nil {
-					return
+					continue // nobody knows whether it happened
 				}
 				l.note(key, value, r.Header.Revision)
+				if acked.Add(1) == int64(writes) {
+					time.AfterFunc(moment, c.kill)
+				}
 			}
 		})
 	}
@@ -212,14 +227,14 @@ func load(client *clientv3.Client, l *ledger, kill int) {
 
 func verify(t *testing.T, client *clientv3.Client, l *ledger) {
 	t.Helper()
-	if err := lost(client, l); err != nil {
+	if err := lost(t, client, l); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // lost is what was acknowledged and is not there.
-func lost(client *clientv3.Client, l *ledger) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+func lost(t *testing.T, client *clientv3.Client, l *ledger) error {
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	have := map[string]string{}
 	for key := "k/"; ; {
