@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"kviz/raftstore/dbfile"
+	"kviz/raftstore/steady"
 )
 
 // etcd starts a real etcd on a data directory.
@@ -41,10 +42,10 @@ func etcd(t *testing.T, dir string) (stop func(), c *clientv3.Client) {
 	t.Cleanup(stop)
 	select {
 	case <-e.Server.ReadyNotify():
-	case <-time.After(30 * time.Second):
+	case <-time.After(steady.Patience(t)):
 		t.Fatal("etcd does not start")
 	}
-	c, err = clientv3.New(clientv3.Config{Endpoints: []string{client.Host}, Logger: zap.NewNop(), DialTimeout: 10 * time.Second})
+	c, err = clientv3.New(clientv3.Config{Endpoints: []string{client.Host}, Logger: zap.NewNop(), DialTimeout: steady.Patience(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +67,7 @@ func free(t *testing.T) url.URL {
 // written here is restored by etcdutl and served by a real etcd; both know the
 // same keys, revisions, leases and users, and have the same hash.
 func TestRealEtcd(t *testing.T) {
+	steady.RealTime(t, "etcd listens at sockets")
 	ctx := context.Background()
 	_, theirs := etcd(t, filepath.Join(t.TempDir(), "theirs"))
 	live(t, theirs)

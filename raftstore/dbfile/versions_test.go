@@ -24,6 +24,7 @@ import (
 	"kviz/raftstore/apply"
 	"kviz/raftstore/dbfile"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // said is what an etcd said of itself when the files in testdata were made of
@@ -139,6 +140,7 @@ func TestOlderVersionsAreRestored(t *testing.T) {
 	for _, v := range made {
 		for _, bump := range []int64{0, 1000} {
 			t.Run(fmt.Sprintf("%s bumped by %d", v.version, bump), func(t *testing.T) {
+				steady.RealTime(t, "etcd listens at sockets")
 				path, old := database(t, v.version, "snapshot")
 				theirs, ours := restoredByEtcd(t, path, bump), restoredHere(t, path, bump)
 				if bump > 0 {

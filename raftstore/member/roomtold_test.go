@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"kviz/raftstore/steady"
 )
 
 // Whoever hears that the disk is full may ask about the disk: no lock of the disk's is held
@@ -29,7 +31,7 @@ func TestWhoHearsOfAFullDiskMayAskAboutIt(t *testing.T) {
 			if got != full {
 				t.Fatalf("full: %v, want %v", got, full)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(steady.Patience(t)):
 			t.Fatal("whoever hears of it waits for ever")
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
 
+	"kviz/raftstore/lock"
+	"kviz/raftstore/steady"
 	"kviz/raftstore/wire"
 )
 
@@ -37,26 +38,12 @@ func solo(t testing.TB, emit func(Event)) *Member {
 	return m
 }
 
-// until waits until cond holds.
-func until(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute still not: %s", what)
-		}
-		<-tick.C
-	}
-}
-
 // leads starts the member and waits until it leads.
 func leads(t testing.TB, m *Member) *Reader {
 	t.Helper()
 	must(t, m.Start(true, ""))
 	m.Campaign()
-	until(t, "it leads", func() bool { return m.Leader() != nil })
+	steady.Until(t, "it leads", func() bool { return m.Leader() != nil })
 	r := m.Leader()
 	must(t, r.Began(t.Context()))
 	return r
@@ -76,86 +63,92 @@ func put(t testing.TB, r *Reader, n uint64) {
 // for it gets that error: raft forgets it when its end comes before the state machine has
 // looked at the entry.
 func TestAChangeCommittedWhileTheLeaderGoesDownIsLost(t *testing.T) {
-	m := solo(t, nil)
-	var hold sync.Mutex
-	m.cfg.Applied = func(string, []Applied) { hold.Lock(); defer hold.Unlock() }
-	outcomes := map[error]int{}
-	for round := range uint64(10) {
-		r := m.Leader()
-		if round == 0 {
-			r = leads(t, m)
-		} else {
-			must(t, m.Start(false, ""))
-			m.Campaign()
-			until(t, "it leads", func() bool { r = m.Leader(); return r != nil })
-			must(t, r.Began(t.Context()))
+	steady.Bubble(t, func(t *testing.T) {
+		m := solo(t, nil)
+		var hold lock.Lock
+		m.cfg.Applied = func(string, []Applied) { hold.Lock(); defer hold.Unlock() }
+		outcomes := map[error]int{}
+		for round := range uint64(10) {
+			r := m.Leader()
+			if round == 0 {
+				r = leads(t, m)
+			} else {
+				must(t, m.Start(false, ""))
+				m.Campaign()
+				steady.Until(t, "it leads", func() bool { r = m.Leader(); return r != nil })
+				must(t, r.Began(t.Context()))
+			}
+			hold.Lock() // the state machine stands still over this:
+			put(t, r, round)
+			before := r.Last()
+			changed, stopped := make(chan error, 1), make(chan error, 1)
+			go func() { changed <- r.Set(Server{ID: "n", Address: fmt.Sprint("n", round), Learner: true}) }()
+			steady.Until(t, "the change is committed", func() bool { return r.Last() > before && r.Settled() })
+			go func() { stopped <- m.Stop("") }()
+			steady.Until(t, "raft is told to end", func() bool { return r.inc.raft.State() == raft.Shutdown })
+			hold.Unlock()
+			must(t, <-stopped)
+			outcomes[<-changed]++
 		}
-		hold.Lock() // the state machine stands still over this:
-		put(t, r, round)
-		before := r.Last()
-		changed, stopped := make(chan error, 1), make(chan error, 1)
-		go func() { changed <- r.Set(Server{ID: "n", Address: fmt.Sprint("n", round), Learner: true}) }()
-		until(t, "the change is committed", func() bool { return r.Last() > before && r.Settled() })
-		go func() { stopped <- m.Stop("") }()
-		until(t, "raft is told to end", func() bool { return r.inc.raft.State() == raft.Shutdown })
-		hold.Unlock()
-		must(t, <-stopped)
-		outcomes[<-changed]++
-	}
-	if outcomes[nil]+outcomes[ErrLeaderLost] != 10 {
-		t.Errorf("outcomes of changes: %v", outcomes)
-	}
-	t.Log(outcomes)
+		if outcomes[nil]+outcomes[ErrLeaderLost] != 10 {
+			t.Errorf("outcomes of changes: %v", outcomes)
+		}
+		t.Log(outcomes)
+	})
 }
 
 // A snapshot whose bytes are whole but make no sense keeps its member down, with the
 // reason.
 func TestASnapshotThatCannotBeRestoredKeepsItsMemberDown(t *testing.T) {
-	m := solo(t, nil)
-	leads(t, m)
-	must(t, m.Stop(""))
-	files, err := raft.NewFileSnapshotStoreWithLogger(m.cfg.Dir, 2, m.cfg.Logger)
-	must(t, err)
-	sink, err := files.Create(raft.SnapshotVersionMax, 1, 1, m.group(), 1, (*wire.Endpoint)(nil))
-	must(t, err)
-	_, err = sink.Write([]byte("sharks"))
-	must(t, err)
-	must(t, sink.Close())
-	var damaged *DiskError
-	if err := m.Start(false, ""); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "snapshot") {
-		t.Errorf("started: %v", err)
-	}
-	if m.Up() {
-		t.Error("it runs")
-	}
-	must(t, os.RemoveAll(m.cfg.Dir))
+	steady.Bubble(t, func(t *testing.T) {
+		m := solo(t, nil)
+		leads(t, m)
+		must(t, m.Stop(""))
+		files, err := raft.NewFileSnapshotStoreWithLogger(m.cfg.Dir, 2, m.cfg.Logger)
+		must(t, err)
+		sink, err := files.Create(raft.SnapshotVersionMax, 1, 1, m.group(), 1, (*wire.Endpoint)(nil))
+		must(t, err)
+		_, err = sink.Write([]byte("sharks"))
+		must(t, err)
+		must(t, sink.Close())
+		var damaged *DiskError
+		if err := m.Start(false, ""); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "snapshot") {
+			t.Errorf("started: %v", err)
+		}
+		if m.Up() {
+			t.Error("it runs")
+		}
+		must(t, os.RemoveAll(m.cfg.Dir))
+	})
 }
 
 // A member that packs its database can be stopped at once, also while an entry waits to
 // be applied.
 func TestAMemberThatDefragmentsCanBeStopped(t *testing.T) {
-	var committed atomic.Uint64
-	m := solo(t, func(e Event) {
-		if e.Kind == KindCommit { // the only voter's state machine tells it, before it applies
-			committed.Store(e.Progress.Index)
+	steady.Bubble(t, func(t *testing.T) {
+		var committed atomic.Uint64
+		m := solo(t, func(e Event) {
+			if e.Kind == KindCommit { // the only voter's state machine tells it, before it applies
+				committed.Store(e.Progress.Index)
+			}
+		})
+		r := leads(t, m)
+		put(t, r, 0)
+		steady.Until(t, "the first put is applied", func() bool { return m.Revision() == 2 })
+		packing, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- m.Defragment(func(int64) <-chan struct{} {
+				close(packing)
+				return nil // for ever
+			})
+		}()
+		<-packing
+		was := committed.Load()
+		put(t, r, 1)
+		steady.Until(t, "the second put waits to be applied", func() bool { return committed.Load() > was })
+		must(t, m.Crash("crashed"))
+		if err := <-ended; !errors.Is(err, ErrDown) {
+			t.Errorf("the defragmentation ended with %v", err)
 		}
 	})
-	r := leads(t, m)
-	put(t, r, 0)
-	until(t, "the first put is applied", func() bool { return m.Revision() == 2 })
-	packing, ended := make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- m.Defragment(func(int64) <-chan struct{} {
-			close(packing)
-			return nil // for ever
-		})
-	}()
-	<-packing
-	was := committed.Load()
-	put(t, r, 1)
-	until(t, "the second put waits to be applied", func() bool { return committed.Load() > was })
-	must(t, m.Crash("crashed"))
-	if err := <-ended; !errors.Is(err, ErrDown) {
-		t.Errorf("the defragmentation ended with %v", err)
-	}
 }

@@ -6,11 +6,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/raftstore"
 	"kviz/raftstore/metrics"
+	"kviz/raftstore/steady"
 )
 
 // number is one value of a member's snapshot, 0 if it is not there.
@@ -25,54 +27,61 @@ func number(s *metrics.Set, member, name string) (n float64) {
 
 // What happens in a store shows in the members' numbers.
 func TestTheStoresEventsAreCounted(t *testing.T) {
-	set := metrics.New()
-	s, err := raftstore.Open(raftstore.Config{Events: set.Observe})
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func() {
-		t.Helper()
-		done := make(chan error, 1)
-		s.Do(&pb.InternalRaftRequest{Put: &pb.PutRequest{Key: []byte("a"), Value: make([]byte, 1000)}}, func(r *raftstore.Result) { done <- r.Err })
-		if err := <-done; err != nil {
+	steady.Bubble(t, func(t *testing.T) {
+		set := metrics.New()
+		s, err := raftstore.Open(raftstore.Config{NoSync: true, Events: set.Observe})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for range 10 {
-		put()
-	}
-	leader := s.Leader()
-	if n := number(set, leader, "etcd_server_leader_changes_seen_total"); n < 1 {
-		t.Errorf("%v leader changes after an election", n)
-	}
-	if err := s.Crash(leader); err != nil {
-		t.Fatal(err)
-	}
-	put()
-	next := s.Leader()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range s.IDs() {
-		for name, least := range map[string]float64{
-			"etcd_disk_wal_fsync_duration_seconds_count": 2, "etcd_disk_wal_fsync_duration_seconds_sum": 1e-6,
-			"etcd_disk_backend_commit_duration_seconds_count": 2, "etcd_disk_wal_write_bytes_total": 10_000,
-		} {
-			if n := number(set, id, name); n < least {
-				t.Errorf("member %s: %s is %v, at least %v expected", id, name, n, least)
+		for _, id := range s.IDs() {
+			if err := s.SlowDisk(id, time.Millisecond); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-	if n := number(set, next, "etcd_server_leader_changes_seen_total"); n < 2 {
-		t.Errorf("%v leader changes after a second election", n)
-	}
-	if n := number(set, leader, "etcd_network_peer_round_trip_time_seconds_count"); n < 2 {
-		t.Errorf("%v round trips of the leader", n)
-	}
-	if n := number(set, next, "etcd_server_heartbeat_send_failures_total"); n != 0 {
-		// Heartbeats are events only where they are asked for.
-		t.Errorf("%v lost heartbeats", n)
-	}
+		put := func() {
+			t.Helper()
+			done := make(chan error, 1)
+			s.Do(&pb.InternalRaftRequest{Put: &pb.PutRequest{Key: []byte("a"), Value: make([]byte, 1000)}}, func(r *raftstore.Result) { done <- r.Err })
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			put()
+		}
+		leader := s.Leader()
+		if n := number(set, leader, "etcd_server_leader_changes_seen_total"); n < 1 {
+			t.Errorf("%v leader changes after an election", n)
+		}
+		if err := s.Crash(leader); err != nil {
+			t.Fatal(err)
+		}
+		put()
+		next := s.Leader()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range s.IDs() {
+			for name, least := range map[string]float64{
+				"etcd_disk_wal_fsync_duration_seconds_count": 2, "etcd_disk_wal_fsync_duration_seconds_sum": 2e-3,
+				"etcd_disk_backend_commit_duration_seconds_count": 2, "etcd_disk_wal_write_bytes_total": 10_000,
+			} {
+				if n := number(set, id, name); n < least {
+					t.Errorf("member %s: %s is %v, at least %v expected", id, name, n, least)
+				}
+			}
+		}
+		if n := number(set, next, "etcd_server_leader_changes_seen_total"); n < 2 {
+			t.Errorf("%v leader changes after a second election", n)
+		}
+		if n := number(set, leader, "etcd_network_peer_round_trip_time_seconds_count"); n < 2 {
+			t.Errorf("%v round trips of the leader", n)
+		}
+		if n := number(set, next, "etcd_server_heartbeat_send_failures_total"); n != 0 {
+			// Heartbeats are events only where they are asked for.
+			t.Errorf("%v lost heartbeats", n)
+		}
+	})
 }
 
 // Every name that etcd's dashboards and alerts look at is there from the start.

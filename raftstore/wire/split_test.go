@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"kviz/raftstore/steady"
 )
 
 // ballot is five voters, of whom c0 and c1 stand and e is down.
@@ -62,29 +64,31 @@ func (b *ballot) ask(from, to string) <-chan error {
 // An election among five of whom one is down stays arranged until everybody who is
 // there has been asked by both: calls to the one that is down are not counted.
 func TestASplitWithAMemberDown(t *testing.T) {
-	b := newBallot(t)
-	split := &Split{Candidates: [2]string{"c0", "c1"}, Side: map[string]string{"x": "c0", "y": "c1"}}
-	done := b.n.SetSplit(split)
-	alone := b.ask("c0", "e")
-	until(t, func() bool { b.n.mu.Lock(); defer b.n.mu.Unlock(); return split.standing["c0"] })
-	if term := b.n.TermOf(split); term != 0 {
-		t.Errorf("only one stands, and the election of term %d is told of", term)
-	}
-	for _, call := range []<-chan error{alone, b.ask("c1", "e"), b.ask("c0", "c1"), b.ask("c1", "c0"), b.ask("c0", "x"), b.ask("c1", "y")} {
-		<-call
-	}
-	if term := b.n.TermOf(split); term != 2 {
-		t.Errorf("both stand in term %d", term)
-	}
-	select {
-	case <-done:
-		t.Fatal("the arrangement ended while two requests were still to come")
-	default:
-	}
-	<-b.ask("c1", "x")
-	<-b.ask("c0", "y")
-	<-done
-	if b.first["x"] != "c0" || b.first["y"] != "c1" {
-		t.Errorf("heard first: %v", b.first)
-	}
+	steady.Bubble(t, func(t *testing.T) {
+		b := newBallot(t)
+		split := &Split{Candidates: [2]string{"c0", "c1"}, Side: map[string]string{"x": "c0", "y": "c1"}}
+		done := b.n.SetSplit(split)
+		alone := b.ask("c0", "e")
+		steady.Until(t, "c0 stands", func() bool { b.n.mu.Lock(); defer b.n.mu.Unlock(); return split.standing["c0"] })
+		if term := b.n.TermOf(split); term != 0 {
+			t.Errorf("only one stands, and the election of term %d is told of", term)
+		}
+		for _, call := range []<-chan error{alone, b.ask("c1", "e"), b.ask("c0", "c1"), b.ask("c1", "c0"), b.ask("c0", "x"), b.ask("c1", "y")} {
+			<-call
+		}
+		if term := b.n.TermOf(split); term != 2 {
+			t.Errorf("both stand in term %d", term)
+		}
+		select {
+		case <-done:
+			t.Fatal("the arrangement ended while two requests were still to come")
+		default:
+		}
+		<-b.ask("c1", "x")
+		<-b.ask("c0", "y")
+		<-done
+		if b.first["x"] != "c0" || b.first["y"] != "c1" {
+			t.Errorf("heard first: %v", b.first)
+		}
+	})
 }
