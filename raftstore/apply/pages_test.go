@@ -3,11 +3,13 @@ package apply
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/steady"
 )
 
 // TestPagesAreBboltsPages writes the same records to a State, which only accounts
@@ -27,59 +29,52 @@ func TestPagesAreBboltsPages(t *testing.T) {
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(1, 2))
-			e, s := newEtcd(t, -1), New(Limits{})
-			index := uint64(0)
-			commit := func() {
-				e.be.ForceCommit()
-				for range 200 {
-					runtime.Gosched() // the old read transaction is ended by a goroutine
+			steady.Bubble(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, 2))
+				e, s := newEtcd(t, -1), New(Limits{})
+				index := uint64(0)
+				commit := func() {
+					e.be.ForceCommit()
+					synctest.Wait() // the old read transaction is ended by a goroutine
 				}
-			}
-			do := func(r *pb.InternalRaftRequest) {
-				index++
-				e.apply(index, r)
-				if index%100 == 0 {
-					commit()
-				}
-				s.Apply(index, r)
-			}
-			put := func(n int) {
-				for range n {
-					do(&pb.InternalRaftRequest{Put: &pb.PutRequest{
-						Key: fmt.Appendf(nil, "/registry/things/%06d", random.IntN(kind.keys)), Value: make([]byte, kind.size(random)),
-					}})
-				}
-			}
-			look := func(when string) {
-				// What a commit frees is free for a later one, once the goroutines that end
-				// old read transactions have run.
-				for try := 0; ; try++ {
-					put(1)
-					commit()
-					bad := compare(when, e, s)
-					if try >= 4 && len(bad) == 0 {
-						return
+				do := func(r *pb.InternalRaftRequest) {
+					index++
+					e.apply(index, r)
+					if index%100 == 0 {
+						commit()
 					}
-					if try == 200 {
+					s.Apply(index, r)
+				}
+				put := func(n int) {
+					for range n {
+						do(&pb.InternalRaftRequest{Put: &pb.PutRequest{
+							Key: fmt.Appendf(nil, "/registry/things/%06d", random.IntN(kind.keys)), Value: make([]byte, kind.size(random)),
+						}})
+					}
+				}
+				look := func(when string) {
+					for range 5 { // what a commit frees is free for a later one
+						put(1)
+						commit()
+					}
+					if bad := compare(when, e, s); len(bad) > 0 {
 						t.Error(strings.Join(bad, "\n"))
-						return
 					}
 				}
-			}
-			put(kind.puts / 2)
-			look("written")
-			do(&pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: s.KV.Revision()}})
-			look("compacted")
-			put(kind.puts / 2)
-			look("written again")
-			do(&pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: s.KV.Revision() - int64(kind.puts/10)}})
-			look("compacted again")
-			if err := e.be.Defrag(); err != nil {
-				t.Fatal(err)
-			}
-			s.Defragment()
-			look("defragmented")
+				put(kind.puts / 2)
+				look("written")
+				do(&pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: s.KV.Revision()}})
+				look("compacted")
+				put(kind.puts / 2)
+				look("written again")
+				do(&pb.InternalRaftRequest{Compaction: &pb.CompactionRequest{Revision: s.KV.Revision() - int64(kind.puts/10)}})
+				look("compacted again")
+				if err := e.be.Defrag(); err != nil {
+					t.Fatal(err)
+				}
+				s.Defragment()
+				look("defragmented")
+			})
 		})
 	}
 }
