@@ -1,8 +1,10 @@
 package fieldmanager
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -141,8 +143,8 @@ func tracked(t tracking) runtime.Object {
 	return t.by.UpdateNoErrors(t.live.DeepCopyObject(), t.obj, t.manager)
 }
 
-// Stamp gives new entries of managedFields the virtual time; the library took
-// the real one. old is nil of a new object.
+// Stamp gives new entries of managedFields the virtual time, and the place in their order that
+// it gives them; the library took the real one. old is nil of a new object.
 func Stamp(now metav1.Time, manager string, old, obj runtime.Object) {
 	was := map[string]metav1.ManagedFieldsEntry{}
 	if old != nil {
@@ -160,9 +162,25 @@ func Stamp(now metav1.Time, manager string, old, obj runtime.Object) {
 			e.Time = &now // an apply that changes nothing but who owns it leaves it out
 		}
 	}
+	slices.SortFunc(entries, entryOrder)
 	object.Meta(obj).SetManagedFields(entries)
 }
 
 func entryKey(e metav1.ManagedFieldsEntry) string {
 	return e.Manager + "\x00" + string(e.Operation) + "\x00" + e.APIVersion + "\x00" + e.Subresource
+}
+
+// entryOrder is the order in which entries are stored (managedfields/internal
+// sortEncodedManagedFields).
+func entryOrder(a, b metav1.ManagedFieldsEntry) int {
+	second := func(e metav1.ManagedFieldsEntry) int64 {
+		if e.Time == nil {
+			return 0
+		}
+		return e.Time.Unix()
+	}
+	return cmp.Or(
+		cmp.Compare(a.Operation, b.Operation), cmp.Compare(second(a), second(b)),
+		cmp.Compare(a.Manager, b.Manager), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Subresource, b.Subresource),
+	)
 }
