@@ -111,7 +111,7 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *req
 	} else {
 		if aged && resp.Object != nil {
 			resp.Object = resp.Object.DeepCopyObject()
-			shiftTimes(resp.Object, now, time.Now())
+			shiftTimes(resp.Object, now, wallSecond())
 		}
 		obj, status = h.singleObject(resp.Kind, out, resp.Object, now)
 	}
@@ -189,6 +189,11 @@ func goType(k *registry.Kind, kind string) string {
 	return fmt.Sprintf("%T", obj)
 }
 
+// wallSecond is what clients that print ages take them from, the machine's clock, as a Time
+// of a second goes over the wire. A MicroTime, which has parts of a second, would come out
+// later than a Time of the same moment, by as much as the machine's clock happens to show.
+func wallSecond() time.Time { return time.Now().Truncate(time.Second) }
+
 // typedList is the items as the list kind of their resource. The items are
 // shared with the watch cache, so they are copied as far as they are changed.
 func typedList(resp *request.Response, now time.Time, aged bool) (runtime.Object, *metav1.Status) {
@@ -207,9 +212,10 @@ func typedList(resp *request.Response, now time.Time, aged bool) (runtime.Object
 	items := resp.Items
 	if aged {
 		items = make([]runtime.Object, len(resp.Items))
+		wall := wallSecond()
 		for i, item := range resp.Items {
 			items[i] = item.DeepCopyObject()
-			shiftTimes(items[i], now, time.Now()) // the printers take ages from the machine's clock
+			shiftTimes(items[i], now, wall)
 		}
 	}
 	if items == nil {
