@@ -31,16 +31,16 @@ import (
 // environment names to connect it with "a:2379", so the gate is such a proxy,
 // on loopback, for whoever knows the command's secret. It hands the connection to
 // the store's gRPC address of member a, whose every call passes unary or stream
-// here, and through the kernel.
+// here, and through the kernel. The proxy listens while an etcdctl runs, and no longer.
 type gate struct {
 	kernel *command.Kernel
 	store  Store
-	proxy  net.Listener
 	server *etcdapi.Server
 	done   sync.WaitGroup
 	rand   *mathrand.Rand // for lease numbers; kernel's goroutine
 
 	mu      sync.Mutex
+	proxy   net.Listener    // while there are runs
 	runs    map[string]*run // by secret
 	members map[string]*memberListener
 	conns   map[net.Conn]bool // that are not yet a member's
@@ -54,20 +54,16 @@ func (c *Clients) comeIn(k *command.Kernel) (*gate, error) {
 	if c.gate != nil {
 		return c.gate, nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("etcdctl's way into the cluster: %w", err)
-	}
-	g := &gate{kernel: k, store: c.store, proxy: l, runs: map[string]*run{}, members: map[string]*memberListener{}, conns: map[net.Conn]bool{}}
+	g := &gate{kernel: k, store: c.store, runs: map[string]*run{}, members: map[string]*memberListener{}, conns: map[net.Conn]bool{}}
+	var err error
 	g.server, err = c.store.Serve(etcdapi.Config{
 		Listen: g.listen, Do: g.do,
 		Unary:  func(member string) grpc.UnaryServerInterceptor { return unaryGate{g, member}.call },
 		Stream: func(member string) grpc.StreamServerInterceptor { return streamGate{g, member}.call },
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("etcdctl's way into the cluster: %w", err), l.Close())
+		return nil, fmt.Errorf("etcdctl's way into the cluster: %w", err)
 	}
-	g.beside("etcdctl's way in", g.accept)
 	c.gate = g
 	return g, nil
 }
@@ -82,6 +78,11 @@ func (c *Clients) Close() error {
 	}
 	g.mu.Lock()
 	g.closed = true
+	var err error
+	if g.proxy != nil {
+		err = g.proxy.Close()
+		g.proxy = nil
+	}
 	for conn := range g.conns {
 		conn.Close()
 	}
@@ -89,7 +90,7 @@ func (c *Clients) Close() error {
 		_ = d.Close() // always nil
 	}
 	g.mu.Unlock()
-	err := errors.Join(g.proxy.Close(), g.server.Close())
+	err = errors.Join(err, g.server.Close())
 	g.done.Wait()
 	return err
 }
@@ -103,12 +104,36 @@ func (g *gate) enter(r *run) (proxy string, leave func(), err error) {
 	r.secret = hex.EncodeToString(b)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err := g.open(); err != nil {
+		return "", nil, fmt.Errorf("etcdctl's way into the cluster: %w", err)
+	}
 	g.runs[r.secret] = r
 	return "http://kviz:" + r.secret + "@" + g.proxy.Addr().String(), func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.runs, r.secret)
+		if len(g.runs) == 0 && g.proxy != nil {
+			_ = g.proxy.Close() // nobody comes in any more
+			g.proxy = nil
+		}
 	}, nil
+}
+
+// open has the proxy listen. The gate's lock is held.
+func (g *gate) open() error {
+	if g.closed {
+		return net.ErrClosed
+	}
+	if g.proxy != nil {
+		return nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	g.proxy = l
+	g.beside("etcdctl's way in", func() { g.accept(l) })
+	return nil
 }
 
 // beside runs fn in a goroutine that Close waits for.
@@ -120,9 +145,9 @@ func (g *gate) beside(what string, fn func()) {
 	})
 }
 
-func (g *gate) accept() {
+func (g *gate) accept(proxy net.Listener) {
 	for {
-		conn, err := g.proxy.Accept()
+		conn, err := proxy.Accept()
 		if err != nil {
 			return
 		}
