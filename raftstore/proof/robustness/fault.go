@@ -25,6 +25,8 @@ type group struct {
 	victim string
 	other  string // the third
 	last   func() // lets the fault last for a while
+
+	patience time.Duration // how long something may take that has to be tried again
 }
 
 // steps runs one after the other and stops at the first error.
@@ -259,13 +261,13 @@ func recovered(g *group) error {
 	})
 }
 
-// again tries for ten seconds: a group that changes may have no leader for a
+// again tries until it succeeds: a group that changes may have no leader for a
 // moment, or a learner not have caught up.
 func (g *group) again(fn func() error) error {
 	start := time.Now()
 	for {
 		err := fn()
-		if err == nil || time.Since(start) > 10*time.Second {
+		if err == nil || time.Since(start) > g.patience {
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -40,6 +41,7 @@ import (
 
 	"kviz/raftstore"
 	"kviz/raftstore/etcdapi"
+	"kviz/raftstore/steady"
 )
 
 // history is what was seen.
@@ -102,7 +104,7 @@ type moments struct {
 
 // record runs clients against a store, has the fault come and go, and gives
 // what was seen. dir must be empty.
-func record(ctx context.Context, dir string, f fault, victim string, m moments) (h *history, err error) {
+func record(t testing.TB, dir string, f fault, victim string, m moments) (h *history, err error) {
 	log := &applied{requests: map[uint64]*pb.InternalRaftRequest{}}
 	store, err := raftstore.Open(raftstore.Config{
 		Dir: dir + "/store", Applied: log.note, SnapshotEvery: 150, SnapshotTrailing: 20, RequestTimeout: 3 * time.Second,
@@ -116,21 +118,19 @@ func record(ctx context.Context, dir string, f fault, victim string, m moments) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, served.Close()) }()
-	clients, err := observe(ctx, store, served.Endpoints, f, victim, m, log)
+	clients, err := observe(t, store, served.Endpoints, f, victim, m, log)
 	if err != nil {
 		return nil, err
 	}
-	if err := sameState(store); err != nil {
-		return nil, err
-	}
+	sameState(t, store)
 	persisted, err := log.asRequests(dir + "/wal")
 	return &history{reports: clients, persisted: persisted}, err
 }
 
 // observe is the clients' part, as etcd's SimulateTraffic, without its demand
 // for a number of requests a second.
-func observe(ctx context.Context, store *raftstore.Replicated, endpoints []string, f fault, victim string, m moments, log *applied) ([]report.ClientReport, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+func observe(t testing.TB, store *raftstore.Replicated, endpoints []string, f fault, victim string, m moments, log *applied) ([]report.ClientReport, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*steady.Patience(t))
 	defer cancel()
 	lg := zap.NewNop()
 	ids, start := identity.NewIDProvider(), time.Now()
@@ -139,10 +139,7 @@ func observe(ctx context.Context, store *raftstore.Replicated, endpoints []strin
 	if err := traffic.CheckEmptyDatabaseAtStart(ctx, lg, endpoints, busy); err != nil {
 		return nil, err
 	}
-	g, err := groupOf(store, victim, f, m.during)
-	if err != nil {
-		return nil, err
-	}
+	g := groupOf(t, store, victim, f, m.during)
 
 	// Watchers that see everything, one at each member that stays.
 	whole := client.NewSet(ids, start)
@@ -157,7 +154,7 @@ func observe(ctx context.Context, store *raftstore.Replicated, endpoints []strin
 
 	finish := make(chan struct{})
 	var running sync.WaitGroup
-	err = simulate(ctx, &running, busy, endpoints, finish)
+	err := simulate(ctx, &running, busy, endpoints, finish)
 	if err == nil {
 		err = steps(func() error { return log.await(ctx, m.before) }, func() error { return f.run(g) }, func() error { return log.await(ctx, m.after) })
 	}
@@ -254,7 +251,7 @@ func tombstone(ctx context.Context, set *client.ClientSet, endpoints []string) e
 		return err
 	}
 	defer c.Close()
-	for range 20 {
+	for ctx.Err() == nil {
 		try, cancel := context.WithTimeout(ctx, 3*time.Second)
 		_, err = c.Put(try, "tombstone", fmt.Sprint("true-", set.IdentityProvider().NewRequestID()))
 		cancel()
@@ -266,11 +263,10 @@ func tombstone(ctx context.Context, set *client.ClientSet, endpoints []string) e
 	return fmt.Errorf("no write succeeds after the fault: %w", err)
 }
 
-func groupOf(store *raftstore.Replicated, victim string, f fault, during time.Duration) (*group, error) {
-	g := &group{Replicated: store, leader: store.Leader(), last: func() { time.Sleep(during) }}
-	if g.leader == "" {
-		return nil, errors.New("nobody leads")
-	}
+func groupOf(t testing.TB, store *raftstore.Replicated, victim string, f fault, during time.Duration) *group {
+	t.Helper()
+	g := &group{Replicated: store, last: func() { time.Sleep(during) }, patience: steady.Patience(t)}
+	steady.Until(t, "a leader", func() bool { g.leader = store.Leader(); return g.leader != "" })
 	for _, id := range store.IDs() {
 		switch {
 		case id == g.leader:
@@ -283,13 +279,13 @@ func groupOf(store *raftstore.Replicated, victim string, f fault, during time.Du
 	if f.name == "the leader is removed" {
 		g.victim, g.leader = g.leader, g.victim
 	}
-	return g, nil
+	return g
 }
 
 // sameState waits until all members have the same keys at the same revision.
-func sameState(store *raftstore.Replicated) error {
-	start := time.Now()
-	for {
+func sameState(t testing.TB, store *raftstore.Replicated) {
+	t.Helper()
+	steady.Await(t, "all members are the same", func() error {
 		hashes := map[raftstore.KVHash][]string{}
 		rev := store.Revision()
 		var err error
@@ -301,11 +297,8 @@ func sameState(store *raftstore.Replicated) error {
 		if err == nil && len(hashes) == 1 {
 			return nil
 		}
-		if time.Since(start) > 20*time.Second {
-			return fmt.Errorf("members differ at revision %d: %v, %v", rev, hashes, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return fmt.Errorf("members differ at revision %d: %v, %v", rev, hashes, err)
+	})
 }
 
 // asRequests gives what took effect as the model's requests, by way of a

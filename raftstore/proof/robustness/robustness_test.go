@@ -12,17 +12,19 @@ import (
 	"go.etcd.io/etcd/tests/v3/robustness/validate"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
+
+	"kviz/raftstore/steady"
 )
 
 // judge is etcd's verdict. Of a history in which a watch saw more than was
 // written etcd's validation says so with a panic.
-func judge(lg *zap.Logger, h *history) (err error) {
+func judge(t testing.TB, lg *zap.Logger, h *history) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("etcd's validation panicked: %v", p)
 		}
 	}()
-	result := validate.ValidateAndReturnVisualize(lg, validate.Config{}, h.reports, h.persisted, 2*time.Minute)
+	result := validate.ValidateAndReturnVisualize(lg, validate.Config{}, h.reports, h.persisted, 2*steady.Patience(t))
 	return result.Error()
 }
 
@@ -51,7 +53,8 @@ func TestHistoriesAreAccepted(t *testing.T) {
 		}
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s/%d", f.name, seed), func(t *testing.T) {
-				h, err := record(t.Context(), t.TempDir(), f, string(rune('a'+seed%3)), m)
+				steady.RealTime(t, "clients of etcd's see what is linearizable by the machine's clock")
+				h, err := record(t, t.TempDir(), f, string(rune('a'+seed%3)), m)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +63,7 @@ func TestHistoriesAreAccepted(t *testing.T) {
 				if good < 60 || events < 60 {
 					t.Error("too little happened to say anything")
 				}
-				if err := judge(zaptest.NewLogger(t, zaptest.Level(zap.ErrorLevel)), h); err != nil {
+				if err := judge(t, zaptest.NewLogger(t, zaptest.Level(zap.ErrorLevel)), h); err != nil {
 					t.Errorf("etcd's validation refuses the history: %v", err)
 				}
 			})
@@ -71,12 +74,13 @@ func TestHistoriesAreAccepted(t *testing.T) {
 // TestBrokenHistoriesAreRefused changes one thing in a good history: the
 // validation must see each.
 func TestBrokenHistoriesAreRefused(t *testing.T) {
+	steady.RealTime(t, "clients of etcd's see what is linearizable by the machine's clock")
 	m := moments{before: 40, during: 300 * time.Millisecond, after: 40}
-	h, err := record(t.Context(), t.TempDir(), faults[0], "a", m)
+	h, err := record(t, t.TempDir(), faults[0], "a", m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := judge(zap.NewNop(), h); err != nil {
+	if err := judge(t, zap.NewNop(), h); err != nil {
 		t.Fatalf("the history is refused before anything was changed: %v", err)
 	}
 	for _, lie := range []struct {
@@ -96,12 +100,12 @@ func TestBrokenHistoriesAreRefused(t *testing.T) {
 				t.Fatal("the history has nothing to lie about")
 			}
 			defer back()
-			if err := judge(zap.NewNop(), h); err == nil {
+			if err := judge(t, zap.NewNop(), h); err == nil {
 				t.Error("etcd's validation accepts it")
 			}
 		})
 	}
-	if err := judge(zap.NewNop(), h); err != nil {
+	if err := judge(t, zap.NewNop(), h); err != nil {
 		t.Fatalf("the history is refused after everything was undone: %v", err)
 	}
 }

@@ -68,12 +68,12 @@ func keys(s *side) {
 	ask(s, s.kv().Range, get("k", "l"))
 	compactions(s)
 	streams(s)
-	s.at = 1
+	s.turnTo(1)
 	ask(s, s.kv().Put, put("through", "a follower"))
 	ask(s, s.kv().Range, get("through", ""))
 	ask(s, s.kv().Range, &pb.RangeRequest{Key: b("through"), Serializable: true})
 	ask(s, s.kv().Range, &pb.RangeRequest{Key: b("a"), Revision: 1 << 40})
-	s.at = 0
+	s.turnTo(0)
 	ask(s, s.upkeep().HashKV, &pb.HashKVRequest{})
 	ask(s, s.upkeep().HashKV, &pb.HashKVRequest{Revision: 10})
 	ask(s, s.upkeep().HashKV, &pb.HashKVRequest{Revision: 12})
@@ -215,8 +215,8 @@ func transactions(s *side) {
 		compares[i] = whereVersion("u", 1)
 	}
 	txn(&pb.TxnRequest{Compare: compares})
-	s.at = 1
+	s.turnTo(1)
 	txn(&pb.TxnRequest{Success: []*pb.RequestOp{opGet("in", "")}})
 	txn(&pb.TxnRequest{Success: []*pb.RequestOp{opPut("in", "3")}})
-	s.at = 0
+	s.turnTo(0)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"kviz/raftstore/steady"
 )
 
 // design is where the names that kviz leaves out are listed, with reasons.
@@ -17,7 +19,7 @@ const design = "../../etcdapi/DESIGN.md"
 // Every metric that etcd has kviz has as well, with the
 // same kind and labels, or listed in etcdapi's design with the reason why not.
 func TestMetricsHaveEtcdsNames(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, "etcd knows no other time")
 	etcd, kviz := realEtcd(t), ours(t)
 	var families [2]map[string]family
 	for i, s := range []*side{etcd, kviz} {

@@ -34,14 +34,14 @@ func sortLeases(r *pb.LeaseLeasesResponse) {
 func upkeep(s *side) {
 	ask(s, s.kv().Put, put("a", "1"))
 	ask(s, s.upkeep().Status, &pb.StatusRequest{})
-	s.at = 1
+	s.turnTo(1)
 	behind, err := s.upkeep().Status(s.who(), &pb.StatusRequest{})
 	if err == nil {
 		behind.Header = nil // etcd's follower may not have applied the last entry yet
 	}
 	s.say("Status of a follower", s.ended(behind, err))
 	ask(s, s.upkeep().MoveLeader, &pb.MoveLeaderRequest{TargetID: 1})
-	s.at = 0
+	s.turnTo(0)
 	ask(s, s.upkeep().MoveLeader, &pb.MoveLeaderRequest{TargetID: 1})
 	ask(s, s.upkeep().MoveLeader, &pb.MoveLeaderRequest{})
 	ask(s, s.upkeep().Hash, &pb.HashRequest{})
@@ -106,9 +106,9 @@ func common(s *side) {
 	gone, cancel := context.WithCancel(s.ctx)
 	cancel()
 	asking(s, gone, s.kv().Put, put("a", ""))
-	s.at = 1
+	s.turnTo(1)
 	asking(s, metadata.AppendToOutgoingContext(s.ctx, "hasleader", "true"), s.kv().Put, put("a", "4"))
-	s.at = 0
+	s.turnTo(0)
 }
 
 // snapshot is a backup: its pieces and the checksum at its end.
@@ -155,11 +155,11 @@ func versions(s *side) {
 	s.page("GET", "/version", "")
 	downgrade(pb.DowngradeRequest_ENABLE, "3.6")
 	for at := range 3 {
-		s.at = at
+		s.turnTo(at)
 		s.until(func(r *pb.StatusResponse) bool { return r.StorageVersion == "3.6.0" && r.DowngradeInfo.GetEnabled() })
 		s.page("GET", "/version", "")
 	}
-	s.at = 1
+	s.turnTo(1)
 	downgrade(pb.DowngradeRequest_ENABLE, "3.6")
 	downgrade(pb.DowngradeRequest_VALIDATE, "3.6")
 	downgrade(pb.DowngradeRequest_VALIDATE, "3.5")
@@ -171,14 +171,14 @@ func versions(s *side) {
 	}
 	s.say("RangeStream during it", s.ended(nil, err))
 	s.snapshot()
-	s.at = 0
+	s.turnTo(0)
 	downgrade(pb.DowngradeRequest_CANCEL, "")
 	for at := range 3 {
-		s.at = at
+		s.turnTo(at)
 		s.until(func(r *pb.StatusResponse) bool { return r.StorageVersion == "3.7.0" && !r.DowngradeInfo.GetEnabled() })
 		s.page("GET", "/version", "")
 	}
-	s.at = 0
+	s.turnTo(0)
 	downgrade(pb.DowngradeRequest_CANCEL, "")
 	ask(s, s.kv().Range, get("during", ""))
 }
@@ -187,7 +187,7 @@ func versions(s *side) {
 func (s *side) until(ok func(*pb.StatusResponse) bool) {
 	var r *pb.StatusResponse
 	var err error
-	for end := time.Now().Add(answerTimeout); time.Now().Before(end); {
+	for end := time.Now().Add(s.patience); time.Now().Before(end); {
 		if r, err = s.upkeep().Status(s.who(), &pb.StatusRequest{}); err != nil || ok(r) {
 			break
 		}
@@ -306,7 +306,7 @@ func guarded(s *side) {
 // everything is one call of every kind.
 func everything(s *side) {
 	for at := range 2 {
-		s.at = at
+		s.turnTo(at)
 		ask(s, s.kv().Range, get("r1", ""))
 		ask(s, s.kv().Range, get("r", "s"))
 		ask(s, s.kv().Range, get("r", "t"))
@@ -315,7 +315,7 @@ func everything(s *side) {
 		ask(s, s.kv().Put, &pb.PutRequest{Key: b("w1"), PrevKv: true})
 		ask(s, s.kv().Put, put("r1", "1"))
 	}
-	s.at = 0
+	s.turnTo(0)
 	ask(s, s.kv().Range, &pb.RangeRequest{})
 	ask(s, s.kv().Range, get("r1", "\x00"))
 	ask(s, s.kv().Put, put("", ""))
@@ -427,10 +427,10 @@ func members(s *side) {
 	ask(s, s.cluster().MemberUpdate, &pb.MemberUpdateRequest{ID: 5})
 	ask(s, s.cluster().MemberPromote, &pb.MemberPromoteRequest{ID: 5})
 	ask(s, s.cluster().MemberPromote, &pb.MemberPromoteRequest{ID: list.GetMembers()[0].GetID()})
-	s.at = 1
+	s.turnTo(1)
 	ask(s, s.cluster().MemberRemove, &pb.MemberRemoveRequest{ID: 5})
 	ask(s, s.cluster().MemberPromote, &pb.MemberPromoteRequest{ID: list.GetMembers()[0].GetID()})
-	s.at = 0
+	s.turnTo(0)
 	added := s.joined(&pb.MemberAddRequest{PeerURLs: []string{"http://10.0.0.1:2380"}, IsLearner: true})
 	ask(s, s.cluster().MemberAdd, &pb.MemberAddRequest{PeerURLs: []string{"http://10.0.0.2:2380"}, IsLearner: true})
 	ask(s, s.cluster().MemberAdd, &pb.MemberAddRequest{PeerURLs: []string{"http://10.0.0.1:2380", "http://10.0.0.9:2380"}})
@@ -444,7 +444,7 @@ func members(s *side) {
 
 // joined adds a member. For its first seconds etcd calls itself unhealthy.
 func (s *side) joined(r *pb.MemberAddRequest) *pb.MemberAddResponse {
-	for end := time.Now().Add(answerTimeout); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(s.patience); ; time.Sleep(100 * time.Millisecond) {
 		resp, err := s.cluster().MemberAdd(s.who(), r)
 		if status.Code(err) != codes.Unavailable || time.Now().After(end) {
 			s.say("MemberAdd "+s.text(r), s.ended(resp, err))
@@ -469,7 +469,7 @@ func recipes(s *side) {
 	ask(s, s.election().Leader, &v3electionpb.LeaderRequest{Name: b("office")})
 	ask(s, s.election().Proclaim, &v3electionpb.ProclaimRequest{Leader: won.GetLeader(), Value: b("still me")})
 	ask(s, s.election().Proclaim, &v3electionpb.ProclaimRequest{})
-	ctx, cancel := context.WithTimeout(s.ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, s.patience)
 	defer cancel()
 	observed, err := s.election().Observe(ctx, &v3electionpb.LeaderRequest{Name: b("office")})
 	if err == nil {

@@ -35,7 +35,8 @@ import (
 type side struct {
 	name      string
 	ctx       context.Context
-	endpoints []string // of the members, the leader's first
+	patience  time.Duration // how long an answer may take
+	endpoints []string      // of the members, the leader's first
 	conns     []*grpc.ClientConn
 	at        int // the member that is asked: 0 is the leader
 	token     string
@@ -47,9 +48,9 @@ type side struct {
 // said is one call and its answer.
 type said struct{ call, answer string }
 
-func newSide(ctx context.Context, name string, endpoints []string, options ...grpc.DialOption) (*side, error) {
+func newSide(ctx context.Context, patience time.Duration, name string, endpoints []string, options ...grpc.DialOption) (*side, error) {
 	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
-	s := &side{name: name, ctx: ctx}
+	s := &side{name: name, ctx: ctx, patience: patience}
 	for _, e := range endpoints {
 		conn, err := grpc.NewClient(e, options...)
 		if err != nil {
@@ -101,6 +102,14 @@ func (s *side) who() context.Context {
 		return s.ctx
 	}
 	return metadata.AppendToOutgoingContext(s.ctx, "token", s.token)
+}
+
+// turnTo has another member be asked from now on, once it has applied what the others
+// answered: only a linearizable read waits for that by itself.
+func (s *side) turnTo(at int) {
+	s.at = at
+	// Where it is refused, by users or an alarm, nothing is waited for.
+	_, _ = s.kv().Range(s.who(), &pb.RangeRequest{Key: b("\x00"), CountOnly: true})
 }
 
 func (s *side) conn() *grpc.ClientConn       { return s.conns[s.at] }

@@ -38,7 +38,7 @@ func (w *socket) ask(text string, n int) {
 		}
 	}
 	for range n {
-		err := w.conn.SetReadDeadline(time.Now().Add(answerTimeout))
+		err := w.conn.SetReadDeadline(time.Now().Add(w.s.patience))
 		var got []byte
 		if err == nil {
 			_, got, err = w.conn.ReadMessage()

@@ -22,9 +22,6 @@ type stream struct {
 	rest   []string
 }
 
-// answerTimeout is how long an answer may take.
-const answerTimeout = 30 * time.Second
-
 func (s *side) watch(name string, pairs ...string) *stream {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(s.who(), pairs...))
 	w, err := pb.NewWatchClient(s.conn()).Watch(ctx)
@@ -85,7 +82,7 @@ func (w *stream) readAny(call string, n int) {
 }
 
 func (w *stream) next() string {
-	late := time.AfterFunc(answerTimeout, w.cancel)
+	late := time.AfterFunc(w.s.patience, w.cancel)
 	defer late.Stop()
 	for len(w.rest) == 0 {
 		r, err := w.watch.Recv()
@@ -156,14 +153,13 @@ func watches(s *side) {
 	future(s)
 	progress(s)
 	overtaken(s)
-	s.at = 1
-	ask(s, s.kv().Range, get("c", "")) // after which the follower has applied everything
+	s.turnTo(1)
 	f := s.watch("of a follower", "hasleader", "true")
 	defer f.cancel()
 	f.create(1, watching("f", "g"))
 	ask(s, s.kv().Put, put("fa", "1"))
 	f.read("the event", 1)
-	s.at = 0
+	s.turnTo(0)
 }
 
 // many is one transaction's events, and keys from one on.
@@ -280,9 +276,9 @@ func leases(s *side) {
 	ttl(&pb.LeaseTimeToLiveRequest{ID: 103, Keys: true})
 	ttl(&pb.LeaseTimeToLiveRequest{ID: 999, Keys: true})
 	ttl(&pb.LeaseTimeToLiveRequest{})
-	s.at = 1
+	s.turnTo(1)
 	ttl(&pb.LeaseTimeToLiveRequest{ID: 100, Keys: true})
-	s.at = 0
+	s.turnTo(0)
 	ask(s, s.lease().LeaseRevoke, &pb.LeaseRevokeRequest{ID: 104})
 	ask(s, s.lease().LeaseRevoke, &pb.LeaseRevokeRequest{ID: 101})
 	sorted := func() {
@@ -292,10 +288,10 @@ func leases(s *side) {
 	}
 	sorted()
 	for at := range 2 {
-		s.at = at
+		s.turnTo(at)
 		keepAlive(s, 100, 999, 0, 103)
 	}
-	s.at = 0
+	s.turnTo(0)
 	w := s.watch("revoke")
 	defer w.cancel()
 	w.create(1, watching("l", "m"))
@@ -315,7 +311,7 @@ func leases(s *side) {
 }
 
 func keepAlive(s *side, ids ...int64) {
-	ctx, cancel := context.WithTimeout(s.who(), answerTimeout)
+	ctx, cancel := context.WithTimeout(s.who(), s.patience)
 	defer cancel()
 	k, err := s.lease().LeaseKeepAlive(ctx)
 	for _, id := range ids {

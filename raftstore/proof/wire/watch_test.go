@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+
+	"kviz/raftstore/steady"
 )
 
 // A request of a watch stream may arrive at any time before its client reads an answer. What
 // the script of watches hears does not depend on when: of either server.
 func TestAnswersToWatchesDoNotDependOnWhenRequestsArrive(t *testing.T) {
+	steady.RealTime(t, "etcd knows no other time")
 	for name, server := range map[string]func(*testing.T, ...grpc.DialOption) *side{"etcd": realEtcd, "kviz": ours} {
 		t.Run(name, func(t *testing.T) {
 			early, late := server(t), server(t, grpc.WithStreamInterceptor(sendLate))
