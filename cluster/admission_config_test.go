@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // Admission plugins that an administrator configures: testdata/rate-limit.txt is what
@@ -12,6 +13,8 @@ import (
 // says nothing.
 func TestAdmissionConfiguration(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
-	golden(t, "rate-limit", typed(t, c, "testdata/rate-limit.txt"))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
+		golden(t, "rate-limit", typed(t, c, "testdata/rate-limit.txt"))
+	})
 }

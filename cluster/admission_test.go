@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // A team gets a quota, sizes for its pods, and a Pod Security Standard:
@@ -11,6 +12,8 @@ import (
 // not make its third pod says so, and makes it when the quota allows it.
 func TestKubectlLimits(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 3, Bare: true})
-	golden(t, "admission", typed(t, c, "testdata/admission.txt", varying))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 3, Bare: true})
+		golden(t, "admission", typed(t, c, "testdata/admission.txt", varying))
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // An aggregated API as an administrator meets it: metrics-server is installed, kubectl
@@ -17,40 +18,42 @@ import (
 // the namespace leads back to the command that took metrics-server away.
 func TestAggregatedAPI(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 5, Bare: true})
-	golden(t, "aggregation", typed(t, c, "testdata/aggregation.txt"))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 5, Bare: true})
+		golden(t, "aggregation", typed(t, c, "testdata/aggregation.txt"))
 
-	var stages []string
-	var asked uint64
-	var stuck, scaled *trace.Event
-	for _, e := range after(t, c, trace.ID{}) {
-		switch p := e.Payload.(type) {
-		case *trace.Stage:
-			if p.Stage == trace.StageAggregator && p.Verdict == "pass" && asked == 0 {
-				asked = p.Request
-			}
-		case *trace.Command:
-			if e.Kind == trace.CommandStart && scaled == nil && strings.Contains(p.Line, "scale deployment metrics-server") {
-				scaled = e
-			}
-		case *trace.Action:
-			if stuck == nil && p.Controller == "namespace-controller" && strings.Contains(p.Why, "Discovery failed") {
-				stuck = e
+		var stages []string
+		var asked uint64
+		var stuck, scaled *trace.Event
+		for _, e := range after(t, c, trace.ID{}) {
+			switch p := e.Payload.(type) {
+			case *trace.Stage:
+				if p.Stage == trace.StageAggregator && p.Verdict == "pass" && asked == 0 {
+					asked = p.Request
+				}
+			case *trace.Command:
+				if e.Kind == trace.CommandStart && scaled == nil && strings.Contains(p.Line, "scale deployment metrics-server") {
+					scaled = e
+				}
+			case *trace.Action:
+				if stuck == nil && p.Controller == "namespace-controller" && strings.Contains(p.Why, "Discovery failed") {
+					stuck = e
+				}
 			}
 		}
-	}
-	for _, e := range after(t, c, trace.ID{}) {
-		if p, ok := e.Payload.(*trace.Stage); ok && asked != 0 && p.Request == asked {
-			stages = append(stages, p.Stage)
+		for _, e := range after(t, c, trace.ID{}) {
+			if p, ok := e.Payload.(*trace.Stage); ok && asked != 0 && p.Request == asked {
+				stages = append(stages, p.Stage)
+			}
 		}
-	}
-	want := []string{"authentication", "audit", "impersonation", "priority-and-fairness", "authorization", "aggregator"}
-	if !slices.Equal(stages, want) {
-		t.Errorf("a request for metrics passed %v, want %v", stages, want)
-	}
-	if stuck == nil || scaled == nil || !leadsTo(c.Trace(), stuck.ID, scaled.ID) {
-		t.Errorf("what is said of the namespace (%v) does not lead back to the command (%v)", stuck, scaled)
-	}
+		want := []string{"authentication", "audit", "impersonation", "priority-and-fairness", "authorization", "aggregator"}
+		if !slices.Equal(stages, want) {
+			t.Errorf("a request for metrics passed %v, want %v", stages, want)
+		}
+		if stuck == nil || scaled == nil || !leadsTo(c.Trace(), stuck.ID, scaled.ID) {
+			t.Errorf("what is said of the namespace (%v) does not lead back to the command (%v)", stuck, scaled)
+		}
+	})
 }
 
 // leadsTo reports whether an event's causes, and theirs, come to another.
@@ -79,9 +82,10 @@ func leadsTo(s *trace.Stream, from, to trace.ID) bool {
 // a namespace can go.
 func TestAggregatedAPIAtTwoServers(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 6, Bare: true, Nodes: 1, Servers: 2})
-	from := mark(t, c)
-	out := run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 6, Bare: true, Nodes: 1, Servers: 2})
+		from := mark(t, c)
+		out := run(t, c, `
 kubectl --server=apiserver get apiservices -o name | wc -l
 kubectl --server=b get apiservices -o name | wc -l
 kubectl apply -f manifests/metrics-server.yaml >/dev/null
@@ -120,24 +124,25 @@ kviz fault start apiserver
 sleep 5
 kubectl --server=apiserver top nodes | wc -l
 `)
-	out = regexp.MustCompile(`#[0-9.]+|revision [0-9]+|-[0-9a-z]{10}-[0-9a-z]{5}|in [0-9.]+m?s`).ReplaceAllString(out, "N")
-	golden(t, "aggregation-two-servers", out)
-	sent, checked := map[string]int{}, map[string]int{}
-	for _, e := range after(t, c, from) {
-		switch p := e.Payload.(type) {
-		case *trace.Stage:
-			if p.Stage == trace.StageAggregator && p.Verdict == "pass" {
-				sent[e.Lane.String()]++
-			}
-		case *trace.APIServiceCheck:
-			if p.Available == "True" {
-				checked[e.Lane.String()]++
+		out = regexp.MustCompile(`#[0-9.]+|revision [0-9]+|-[0-9a-z]{10}-[0-9a-z]{5}|in [0-9.]+m?s`).ReplaceAllString(out, "N")
+		golden(t, "aggregation-two-servers", out)
+		sent, checked := map[string]int{}, map[string]int{}
+		for _, e := range after(t, c, from) {
+			switch p := e.Payload.(type) {
+			case *trace.Stage:
+				if p.Stage == trace.StageAggregator && p.Verdict == "pass" {
+					sent[e.Lane.String()]++
+				}
+			case *trace.APIServiceCheck:
+				if p.Available == "True" {
+					checked[e.Lane.String()]++
+				}
 			}
 		}
-	}
-	for _, server := range []string{"apiserver", "apiserver/b"} {
-		if sent[server] == 0 || checked[server] == 0 {
-			t.Errorf("%s sent %d requests on, and found the server behind well %d times", server, sent[server], checked[server])
+		for _, server := range []string{"apiserver", "apiserver/b"} {
+			if sent[server] == 0 || checked[server] == 0 {
+				t.Errorf("%s sent %d requests on, and found the server behind well %d times", server, sent[server], checked[server])
+			}
 		}
-	}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 )
 
 // A second API server comes up on the same store, behind a load balancer. Connections
@@ -21,10 +22,11 @@ import (
 // had; nobody lists anew. Services that are made at both get different addresses.
 func TestAnAPIServerGoesAway(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1})
-	run(t, c, "kubectl create deployment web --image=nginx:1.27\nkubectl rollout status deploy/web --timeout=2m\n")
-	from := mark(t, c)
-	out := run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1})
+		run(t, c, "kubectl create deployment web --image=nginx:1.27\nkubectl rollout status deploy/web --timeout=2m\n")
+		from := mark(t, c)
+		out := run(t, c, `
 kviz apiserver add
 kviz wait --timeout 1m 'balancer.servers.size() == 2 && balancer.servers.all(s, s.up)'
 sleep 70 # so that every watch had a bookmark since the second server is there
@@ -44,36 +46,37 @@ kubectl get ipaddresses -o name | wc -l
 kubectl delete service other
 kubectl get ipaddresses -o name | wc -l
 `)
-	golden(t, "two-apiservers", out+"\n"+serverStory(after(t, c, from)))
-	numbers := map[uint64]string{}
-	relisted, moved := 0, 0
-	for _, e := range after(t, c, from) {
-		switch p := e.Payload.(type) {
-		case *trace.Request:
-			if e.Kind != trace.RequestReceived {
-				continue
-			}
-			if was := numbers[p.Request]; was != "" {
-				t.Errorf("request %d is at %s and at %s", p.Request, was, e.Lane)
-			}
-			numbers[p.Request] = e.Lane.String()
-		case *trace.Informer:
-			if e.Kind == trace.InformerRelist && p.Reason != "first start" { // of a kind that came into use
-				relisted++
-				t.Logf("#%s %s: %+v", e.ID, e.Lane, p)
-			}
-		case *trace.Watch:
-			if e.Kind == trace.WatchOpened && e.Lane.Instance == "b" {
-				moved++
+		golden(t, "two-apiservers", out+"\n"+serverStory(after(t, c, from)))
+		numbers := map[uint64]string{}
+		relisted, moved := 0, 0
+		for _, e := range after(t, c, from) {
+			switch p := e.Payload.(type) {
+			case *trace.Request:
+				if e.Kind != trace.RequestReceived {
+					continue
+				}
+				if was := numbers[p.Request]; was != "" {
+					t.Errorf("request %d is at %s and at %s", p.Request, was, e.Lane)
+				}
+				numbers[p.Request] = e.Lane.String()
+			case *trace.Informer:
+				if e.Kind == trace.InformerRelist && p.Reason != "first start" { // of a kind that came into use
+					relisted++
+					t.Logf("#%s %s: %+v", e.ID, e.Lane, p)
+				}
+			case *trace.Watch:
+				if e.Kind == trace.WatchOpened && e.Lane.Instance == "b" {
+					moved++
+				}
 			}
 		}
-	}
-	if relisted > 0 {
-		t.Errorf("%d informers listed anew; their watches should have gone on at the other server", relisted)
-	}
-	if moved < 10 {
-		t.Errorf("only %d watches were opened at the other server", moved)
-	}
+		if relisted > 0 {
+			t.Errorf("%d informers listed anew; their watches should have gone on at the other server", relisted)
+		}
+		if moved < 10 {
+			t.Errorf("only %d watches were opened at the other server", moved)
+		}
+	})
 }
 
 // serverStory is what becomes of the servers, and who connects where: components that
@@ -112,8 +115,9 @@ func serverStory(events []*trace.Event) string {
 // asked.
 func TestTwoServersCaches(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 37, NoSync: true, Nodes: 1})
-	out := run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 37, NoSync: true, Nodes: 1})
+		out := run(t, c, `
 kviz apiserver add
 kviz wait --timeout 1m 'balancer.servers.size() == 2 && balancer.servers.all(s, s.up)'
 kviz fault stop apiserver
@@ -127,11 +131,12 @@ kviz wait --timeout 1m 'balancer.servers.all(s, s.up)'
 kviz fault stop apiserver/b
 echo other: $(kubectl get --raw '/api/v1/namespaces/default/configmaps?resourceVersion=0' | grep -c fresh)
 `)
-	for _, want := range []string{"old: 0", "new: 1", "other: 1"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
+		for _, want := range []string{"old: 0", "new: 1", "other: 1"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
 		}
-	}
+	})
 }
 
 // Two servers from the beginning: every kubectl makes a connection of its own, and
@@ -140,9 +145,10 @@ echo other: $(kubectl get --raw '/api/v1/namespaces/default/configmaps?resourceV
 // kinds that come into use at one are known at the other.
 func TestTwoServersAreConfigured(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 38, NoSync: true, Nodes: 1, Servers: 2})
-	from := mark(t, c)
-	out := run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 38, NoSync: true, Nodes: 1, Servers: 2})
+		from := mark(t, c)
+		out := run(t, c, `
 kviz apiserver tokens --server=b - <<EOF
 secret,jane,42,"dev"
 EOF
@@ -198,13 +204,14 @@ kviz fault start apiserver/b
 sleep 6
 kubectl get hats -o name
 `)
-	var asked strings.Builder
-	for _, e := range after(t, c, from) {
-		if p, ok := e.Payload.(*trace.Request); ok && e.Kind == trace.RequestReceived && p.Client == "kubectl" {
-			fmt.Fprintf(&asked, "%s at %s\n", p.Verb+" "+p.Path, e.Lane)
+		var asked strings.Builder
+		for _, e := range after(t, c, from) {
+			if p, ok := e.Payload.(*trace.Request); ok && e.Kind == trace.RequestReceived && p.Client == "kubectl" {
+				fmt.Fprintf(&asked, "%s at %s\n", p.Verb+" "+p.Path, e.Lane)
+			}
 		}
-	}
-	golden(t, "two-apiservers-configured", out+"\n"+asked.String())
+		golden(t, "two-apiservers-configured", out+"\n"+asked.String())
+	})
 }
 
 // An API server is taken out again: its address goes from the endpoints of the
@@ -215,7 +222,8 @@ kubectl get hats -o name
 // same events, and so has the recording.
 func TestAnAPIServerIsRemoved(t *testing.T) {
 	t.Parallel()
-	const script = `
+	steady.Bubble(t, func(t *testing.T) {
+		const script = `
 kviz apiserver remove apiserver || true
 kviz apiserver add
 kviz wait --timeout 1m 'balancer.servers.size() == 2 && balancer.servers.all(s, s.up)'
@@ -253,32 +261,33 @@ kviz apiserver servers | cut -d: -f1
 sleep 20
 kviz apiserver remove apiserver/b
 `
-	const seed = 39
-	file := filepath.Join(t.TempDir(), "removed.kvrun")
-	var sums []string
-	for i := range 2 {
-		c := boot(t, cluster.Config{Seed: seed, Bare: true, Nodes: 1})
-		from := mark(t, c)
-		out := run(t, c, script)
-		events := after(t, c, trace.ID{})
-		sums = append(sums, sum(t, events))
-		if i > 0 {
-			continue
+		const seed = 39
+		file := filepath.Join(t.TempDir(), "removed.kvrun")
+		var sums []string
+		for i := range 2 {
+			c := boot(t, cluster.Config{Seed: seed, Bare: true, Nodes: 1})
+			from := mark(t, c)
+			out := run(t, c, script)
+			events := after(t, c, trace.ID{})
+			sums = append(sums, sum(t, events))
+			if i > 0 {
+				continue
+			}
+			// Its Lease runs out in an hour, and is collected in another at most.
+			out += run(t, c, "sleep 7300\nkubectl get leases -n kube-system -l apiserver.kubernetes.io/identity=kube-apiserver -o name\n")
+			golden(t, "apiserver-removed", out+"\n"+serverStory(after(t, c, from)))
+			nobodyRelists(t, after(t, c, from))
+			nothingIsLeft(t, c)
+			record(t, file, events)
 		}
-		// Its Lease runs out in an hour, and is collected in another at most.
-		out += run(t, c, "sleep 7300\nkubectl get leases -n kube-system -l apiserver.kubernetes.io/identity=kube-apiserver -o name\n")
-		golden(t, "apiserver-removed", out+"\n"+serverStory(after(t, c, from)))
-		nobodyRelists(t, after(t, c, from))
-		nothingIsLeft(t, c)
-		record(t, file, events)
-	}
-	_, events, err := trace.ReadAll(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sums = append(sums, sum(t, events)); sums[1] != sums[0] || sums[2] != sums[0] {
-		t.Errorf("seed %d: the run, another, and the recording of the first: %v", seed, sums)
-	}
+		_, events, err := trace.ReadAll(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sums = append(sums, sum(t, events)); sums[1] != sums[0] || sums[2] != sums[0] {
+			t.Errorf("seed %d: the run, another, and the recording of the first: %v", seed, sums)
+		}
+	})
 }
 
 // record writes events into a file.
@@ -347,8 +356,9 @@ func nothingIsLeft(t *testing.T, c *cluster.Cluster) {
 // slowed too.
 func TestTheNextServerOfANameCanBeSlowed(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 5, Bare: true, Nodes: 1})
-	run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 5, Bare: true, Nodes: 1})
+		run(t, c, `
 kviz apiserver add
 sleep 15
 kviz fault slow apiserver/b 1s
@@ -359,15 +369,16 @@ kviz fault slow apiserver/b 3s
 kviz fault stop apiserver
 sleep 15
 `)
-	elapsed := func() (at time.Duration) {
-		if err := c.Kernel().Do(func() { at = c.Kernel().Elapsed() }); err != nil {
-			t.Fatal(err)
+		elapsed := func() (at time.Duration) {
+			if err := c.Kernel().Do(func() { at = c.Kernel().Elapsed() }); err != nil {
+				t.Fatal(err)
+			}
+			return at
 		}
-		return at
-	}
-	from := elapsed()
-	run(t, c, "kubectl get namespace default")
-	if took := elapsed() - from; took < 3*time.Second {
-		t.Errorf("a request at the slow server took %v", took)
-	}
+		from := elapsed()
+		run(t, c, "kubectl get namespace default")
+		if took := elapsed() - from; took < 3*time.Second {
+			t.Errorf("a request at the slow server took %v", took)
+		}
+	})
 }

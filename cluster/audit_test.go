@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // The audit log as an administrator meets it: testdata/audit.txt is what is typed
@@ -11,6 +12,8 @@ import (
 // what, its disk fills up and is mended, the policy is taken away.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 2})
-	golden(t, "audit", typed(t, c, "testdata/audit.txt"))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 2})
+		golden(t, "audit", typed(t, c, "testdata/audit.txt"))
+	})
 }

@@ -5,18 +5,18 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // boot starts a cluster for a test and closes it at the end.
 func boot(t testing.TB, cfg cluster.Config) *cluster.Cluster {
 	t.Helper()
 	cfg.Demand = true
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	t.Cleanup(cancel)
 	c, err := cluster.Boot(ctx, cfg)
 	if err != nil {
@@ -62,25 +62,28 @@ func run(t testing.TB, c *cluster.Cluster, script string) string {
 // The smallest story through every layer: a ConfigMap is written, becomes a
 // revision, is seen by a watch cache, and is read back.
 func TestConfigMapIsWrittenWatchedAndShown(t *testing.T) {
-	c := boot(t, cluster.Config{Bare: true, Nodes: -1})
-	out := run(t, c, `
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Bare: true, Nodes: -1})
+		out := run(t, c, `
 kubectl create configmap hello --from-literal=greeting=hi
 kubectl get configmap hello -o jsonpath='{.data.greeting}'
 `)
-	if !strings.HasSuffix(out, "hi") {
-		t.Errorf("got %q", out)
-	}
-	events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
-	var committed, cached bool
-	for _, e := range events {
-		switch p := e.Payload.(type) {
-		case *trace.Commit:
-			committed = committed || e.Object.Kind == "ConfigMap" && e.Object.Name == "hello" && p.Revision > 0
-		case *trace.CacheUpdate:
-			cached = cached || p.Resource == "configmaps" && e.Object.Name == "hello"
+		if !strings.HasSuffix(out, "hi") {
+			t.Errorf("got %q", out)
 		}
-	}
-	if !committed || !cached {
-		t.Errorf("committed %v, seen by the watch cache %v", committed, cached)
-	}
+		events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
+		var committed, cached bool
+		for _, e := range events {
+			switch p := e.Payload.(type) {
+			case *trace.Commit:
+				committed = committed || e.Object.Kind == "ConfigMap" && e.Object.Name == "hello" && p.Revision > 0
+			case *trace.CacheUpdate:
+				cached = cached || p.Resource == "configmaps" && e.Object.Name == "hello"
+			}
+		}
+		if !committed || !cached {
+			t.Errorf("committed %v, seen by the watch cache %v", committed, cached)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 )
 
 // With the members' disks slow, slowness climbs: the fsync, then the requests that wait
@@ -14,8 +15,9 @@ import (
 // requests. All of it is on one chart, which kviz cascade prints and the store pane draws.
 func TestSlownessClimbs(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 42, NoSync: true, Nodes: 1})
-	out := run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 42, NoSync: true, Nodes: 1})
+		out := run(t, c, `
 kubectl create deployment web --image=nginx:1.27 --replicas=12
 kubectl rollout status deploy/web --timeout=5m
 sleep 10
@@ -31,24 +33,25 @@ kviz cascade
 kviz cascade 5s
 kviz fault heal store
 `)
-	if !strings.Contains(out, "Timeout: request did not complete within requested timeout - context deadline exceeded") {
-		t.Errorf("a request whose time was over was answered otherwise:\n%s", out)
-	}
-	chart := folded(c).Cascade(60, time.Second)
-	rose := map[string]int{}
-	for _, f := range chart.Floors {
-		if rose[f.Name] = f.Rose; f.Rose < 0 {
-			t.Errorf("%s was never high:\n%s", f.Name, out)
+		if !strings.Contains(out, "Timeout: request did not complete within requested timeout - context deadline exceeded") {
+			t.Errorf("a request whose time was over was answered otherwise:\n%s", out)
 		}
-	}
-	for _, order := range [][2]string{{"fsync p99", "API p99"}, {"commit p99", "API p99"}, {"API p99", "timeouts"}, {"timeouts", "queue depth"}} {
-		if rose[order[0]] > rose[order[1]] {
-			t.Errorf("%s rose at %v, after %s at %v:\n%s", order[0], chart.At(rose[order[0]]), order[1], chart.At(rose[order[1]]), out)
+		chart := folded(c).Cascade(60, time.Second)
+		rose := map[string]int{}
+		for _, f := range chart.Floors {
+			if rose[f.Name] = f.Rose; f.Rose < 0 {
+				t.Errorf("%s was never high:\n%s", f.Name, out)
+			}
 		}
-	}
-	if n := strings.Count(out, "queue depth "); n < 2 {
-		t.Errorf("kviz cascade does not print the chart:\n%s", out)
-	}
+		for _, order := range [][2]string{{"fsync p99", "API p99"}, {"commit p99", "API p99"}, {"API p99", "timeouts"}, {"timeouts", "queue depth"}} {
+			if rose[order[0]] > rose[order[1]] {
+				t.Errorf("%s rose at %v, after %s at %v:\n%s", order[0], chart.At(rose[order[0]]), order[1], chart.At(rose[order[1]]), out)
+			}
+		}
+		if n := strings.Count(out, "queue depth "); n < 2 {
+			t.Errorf("kviz cascade does not print the chart:\n%s", out)
+		}
+	})
 }
 
 // folded is the state after the newest event.

@@ -8,6 +8,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 )
 
 // everything are all control-plane events from the beginning.
@@ -42,30 +43,36 @@ func beginning(e *trace.Event) string {
 // Every event names its causes: they are in the trace, they are older, and
 // following them ends at an input, a clock or the boot.
 func TestEveryEventNamesItsCauses(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]cluster.Config{"mvcc": {Seed: 31, Bare: true}, "raft": {Seed: 31, NoSync: true}} {
 		t.Run(name, func(t *testing.T) {
-			c := boot(t, cfg)
-			run(t, c, hellos+"sleep 900")
-			checkCauses(t, everything(t, c))
+			steady.Bubble(t, func(t *testing.T) {
+				c := boot(t, cfg)
+				run(t, c, hellos+"sleep 900")
+				checkCauses(t, everything(t, c))
+			})
 		})
 	}
 }
 
 // Whatever breaks and is mended, what follows still names its causes.
 func TestWhatFollowsAFaultNamesItsCauses(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 33, Bare: true})
-	run(t, c, hellos)
-	for _, f := range []string{
-		"crash apiserver/start apiserver", "stop scheduler/start scheduler", "crash scheduler/start scheduler",
-		"crash controller-manager/start controller-manager", "crash kubelet node-1/start kubelet node-1",
-		"restart proxy node-1/", "cut node node-2/heal node node-2", "break-cni node node-1/mend-cni node node-1",
-		"pressure node node-1 memory/relieve node node-1", "flush node node-1/", "stop runtime node-1/start runtime node-1",
-		"stop registry/start registry", "stop node node-3/start node node-3", "crash pod demo hello-pod/",
-	} {
-		begin, mend, _ := strings.Cut(f, "/")
-		run(t, c, faultLine(begin)+"\nkubectl scale -n demo deployment/hello-deploy --replicas=3 || true\nsleep 70\n"+faultLine(mend)+"\nsleep 20\nkubectl scale -n demo deployment/hello-deploy --replicas=2\n"+converged)
-	}
-	checkCauses(t, everything(t, c))
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 33, Bare: true})
+		run(t, c, hellos)
+		for _, f := range []string{
+			"crash apiserver/start apiserver", "stop scheduler/start scheduler", "crash scheduler/start scheduler",
+			"crash controller-manager/start controller-manager", "crash kubelet node-1/start kubelet node-1",
+			"restart proxy node-1/", "cut node node-2/heal node node-2", "break-cni node node-1/mend-cni node node-1",
+			"pressure node node-1 memory/relieve node node-1", "flush node node-1/", "stop runtime node-1/start runtime node-1",
+			"stop registry/start registry", "stop node node-3/start node node-3", "crash pod demo hello-pod/",
+		} {
+			begin, mend, _ := strings.Cut(f, "/")
+			run(t, c, faultLine(begin)+"\nkubectl scale -n demo deployment/hello-deploy --replicas=3 || true\nsleep 70\n"+faultLine(mend)+"\nsleep 20\nkubectl scale -n demo deployment/hello-deploy --replicas=2\n"+converged)
+		}
+		checkCauses(t, everything(t, c))
+	})
 }
 
 // faultLine is the command of a fault written with spaces for the slashes of its

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // What kubectl logs and exec say: testdata/containers.txt. They go through the API
@@ -24,35 +24,36 @@ import (
 // from there to the pod's kubelet, which may be down.
 func TestLogsAndExec(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "containers", typed(t, c, "testdata/containers.txt", varying))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "containers", typed(t, c, "testdata/containers.txt", varying))
 
-	requests, calls := map[string]int{}, 0
-	events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
-	for _, e := range events {
-		switch p := e.Payload.(type) {
-		case *trace.Request:
-			if e.Kind == trace.RequestReceived && p.Resource == "pods" && p.Subresource != "" {
-				requests[p.Verb+" "+p.Subresource]++
-			}
-		case *trace.RuntimeCall:
-			if p.Call == "Exec" {
-				calls++
+		requests, calls := map[string]int{}, 0
+		events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
+		for _, e := range events {
+			switch p := e.Payload.(type) {
+			case *trace.Request:
+				if e.Kind == trace.RequestReceived && p.Resource == "pods" && p.Subresource != "" {
+					requests[p.Verb+" "+p.Subresource]++
+				}
+			case *trace.RuntimeCall:
+				if p.Call == "Exec" {
+					calls++
+				}
 			}
 		}
-	}
-	if requests["get log"] == 0 || requests["get exec"] == 0 {
-		t.Errorf("requests in the trace: %v", requests)
-	}
-	if calls == 0 || calls >= requests["get exec"] {
-		t.Errorf("%d CRI calls for %d requests, of which some were refused", calls, requests["get exec"])
-	}
+		if requests["get log"] == 0 || requests["get exec"] == 0 {
+			t.Errorf("requests in the trace: %v", requests)
+		}
+		if calls == 0 || calls >= requests["get exec"] {
+			t.Errorf("%d CRI calls for %d requests, of which some were refused", calls, requests["get exec"])
+		}
+	})
 }
 
 // Programs outside read logs and run commands as they do with a real kube-apiserver:
 // over HTTPS, and over WebSocket with v5.channel.k8s.io.
 func TestLogsAndExecOverHTTPS(t *testing.T) {
-	t.Parallel()
 	talks := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "talks"},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
@@ -63,7 +64,7 @@ func TestLogsAndExecOverHTTPS(t *testing.T) {
 	stays.Name, stays.Spec.Containers[0].Command = "stays", []string{"sleep", "100000"}
 	o := serveOutside(t, talks, stays)
 	pods := o.api.CoreV1().Pods("default")
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer stop()
 
 	pod := "stays"

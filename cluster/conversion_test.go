@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // reviews have a UID drawn from the seed.
@@ -15,6 +16,8 @@ var reviews = []varies{{regexp.MustCompile(`response\.uid="[-0-9a-f]+"`), `respo
 // lying, slow and down.
 func TestConversionWebhook(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "conversion", typed(t, c, "testdata/conversion.txt", reviews, identities, varying))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "conversion", typed(t, c, "testdata/conversion.txt", reviews, identities, varying))
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // identities are drawn from the seed and the store's revision; how many requests of
@@ -20,6 +21,8 @@ var identities = []varies{
 // the lines that begin with "> ".
 func TestKubectlCustomResources(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "crontab", typed(t, c, "testdata/crontab.txt", identities, varying))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "crontab", typed(t, c, "testdata/crontab.txt", identities, varying))
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -12,11 +11,13 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // Another program deletes a ConfigMap in the store, past the API server: the
 // watch cache hears of it, and so does everybody above.
 func TestAForeignWriteReachesTheCluster(t *testing.T) {
+	steady.RealTime(t, "the other program comes in over a socket")
 	c := boot(t, cluster.Config{Bare: true, Nodes: -1})
 	s, err := c.ListenEtcd(0, "")
 	if err != nil {
@@ -35,7 +36,7 @@ func TestAForeignWriteReachesTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	const key = "/registry/configmaps/default/hello"
 	d, err := pb.NewKVClient(conn).DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(key)})

@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // uncertain is what raft, the machine's clock or chance have in what etcd's
@@ -38,7 +39,7 @@ var uncertain = []varies{
 // Every verb of etcdctl and etcdutl, on a whole cluster: testdata/etcdctl.txt is
 // what is typed and what is seen (inventory 382, 383, 384).
 func TestEtcdctlVerbs(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, "etcdctl is a program of its own")
 	c := boot(t, cluster.Config{Seed: 1, NoSync: true})
 	golden(t, "etcdctl", typed(t, c, "testdata/etcdctl.txt", uncertain))
 }
@@ -46,7 +47,7 @@ func TestEtcdctlVerbs(t *testing.T) {
 // What etcdctl does is part of the control-plane trace, the same in every run:
 // also where it asks all members, waits, and finds one of them down.
 func TestEtcdctlRepeats(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, "etcdctl is a program of its own")
 	const script = `set +e
 cd $DIR
 etcdctl put greeting hello
@@ -92,7 +93,7 @@ kviz fault start member/c
 // A cluster that runs as fast as it can gets through minutes while etcdctl, which is a program
 // of its own, makes ready its next request. That is none of the time that etcdctl gives the store.
 func TestEtcdctlAtFullSpeed(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, "etcdctl is a program of its own")
 	c, err := cluster.Boot(t.Context(), cluster.Config{Seed: 8, NoSync: true, Nodes: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ etcdctl get greeting --print-value-only
 // A backup of a store with users keeps the API server of the restored one from
 // serving, since it is none of them: the restore says so, and how to go on.
 func TestABackupWithUsersIsToldOf(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, "etcdctl is a program of its own")
 	c := boot(t, cluster.Config{Seed: 6, NoSync: true, Nodes: 1})
 	out := run(t, c, "cd "+t.TempDir()+`
 etcdctl user add root:secret
@@ -143,9 +144,10 @@ func TestABackupBringsANamespaceBack(t *testing.T) {
 	t.Parallel()
 	for name, bump := range map[string]string{"as it was": "", "with other revisions": " --bump-revision 1000000 --mark-compacted"} {
 		t.Run(name, func(t *testing.T) {
-			c := boot(t, cluster.Config{Seed: 5, NoSync: true, Nodes: 1})
-			before := c.Raft().ClusterID()
-			out := run(t, c, "cd "+t.TempDir()+`
+			steady.Bubble(t, func(t *testing.T) {
+				c := boot(t, cluster.Config{Seed: 5, NoSync: true, Nodes: 1})
+				before := c.Raft().ClusterID()
+				out := run(t, c, "cd "+t.TempDir()+`
 kubectl create namespace shop
 kubectl create configmap prices --namespace shop --from-literal=tea=3
 etcdctl snapshot save backup.db
@@ -158,21 +160,22 @@ kubectl create namespace after
 kubectl wait --for=jsonpath='{.status.phase}'=Active namespace/after --timeout=30s
 kubectl get configmap kube-root-ca.crt --namespace shop -o name
 `)
-			t.Log(out)
-			_, after, _ := strings.Cut(out, "restored backup.db: ")
-			for _, want := range []string{"\n3\n", "namespace/shop\n", "namespace/after condition met", "configmap/kube-root-ca.crt"} {
-				if !strings.Contains(after, want) {
-					t.Errorf("after the restore there is no %q", want)
+				t.Log(out)
+				_, after, _ := strings.Cut(out, "restored backup.db: ")
+				for _, want := range []string{"\n3\n", "namespace/shop\n", "namespace/after condition met", "configmap/kube-root-ca.crt"} {
+					if !strings.Contains(after, want) {
+						t.Errorf("after the restore there is no %q", want)
+					}
 				}
-			}
-			if strings.Contains(after, "namespace/later") {
-				t.Error("what came after the backup is still there")
-			}
-			if now := c.Raft().ClusterID(); now == before {
-				t.Errorf("the cluster ID is still %x", now)
-			}
-			// New pods come up: controllers, scheduler and kubelet go on with the store.
-			run(t, c, "kubectl run web --image=nginx:1.27\nkubectl wait --for=condition=Ready pod/web --timeout=120s")
+				if strings.Contains(after, "namespace/later") {
+					t.Error("what came after the backup is still there")
+				}
+				if now := c.Raft().ClusterID(); now == before {
+					t.Errorf("the cluster ID is still %x", now)
+				}
+				// New pods come up: controllers, scheduler and kubelet go on with the store.
+				run(t, c, "kubectl run web --image=nginx:1.27\nkubectl wait --for=condition=Ready pod/web --timeout=120s")
+			})
 		})
 	}
 }

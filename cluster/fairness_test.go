@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // Priority and fairness as a learner meets it: testdata/fairness.txt is what is
@@ -11,6 +12,8 @@ import (
 // his flow and is turned down, while the cluster does its work.
 func TestPriorityAndFairness(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 2})
-	golden(t, "fairness", typed(t, c, "testdata/fairness.txt"))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 2})
+		golden(t, "fairness", typed(t, c, "testdata/fairness.txt"))
+	})
 }

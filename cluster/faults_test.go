@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // hellos is the documents' deployment, answered.
@@ -212,14 +213,17 @@ func TestEveryFaultIsMended(t *testing.T) {
 	tested := map[string]bool{}
 	for _, g := range []string{"members", "store", "control plane", "nodes"} {
 		t.Run(g, func(t *testing.T) {
-			c := boot(t, cluster.Config{Seed: 11, NoSync: true})
-			run(t, c, hellos)
-			for _, f := range fault.Catalogue() {
-				if slices.Contains(groups[g], f.Target) {
-					tested[f.Name+" "+f.Target] = true
-					t.Run(f.Name+" "+f.Target, func(t *testing.T) { breakAndMend(t, c, f, f.Target) })
+			steady.Bubble(t, func(t *testing.T) {
+				c := boot(t, cluster.Config{Seed: 11, NoSync: true})
+				run(t, c, hellos)
+				for _, f := range fault.Catalogue() {
+					if slices.Contains(groups[g], f.Target) {
+						tested[f.Name+" "+f.Target] = true
+						t.Log(f.Name + " " + f.Target)
+						breakAndMend(t, c, f, f.Target)
+					}
 				}
-			}
+			})
 		})
 	}
 	for _, f := range fault.Catalogue() {
@@ -282,70 +286,74 @@ func eventAt(t testing.TB, c *cluster.Cluster, id trace.ID) *trace.Event {
 
 // A fault that cannot be done says what can, and leaves no event.
 func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 12, NoSync: true, Nodes: 1})
-	from := mark(t, c)
-	for _, tc := range []struct {
-		f    control.Fault
-		want string
-	}{
-		{control.Fault{Name: "explode", Target: "node/node-1"}, "unknown fault"},
-		{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to audit, member"},
-		{control.Fault{Name: "stop", Target: ""}, "it applies to apiserver, balancer"},
-		{control.Fault{Name: "stop", Target: "member/x"}, `no "member/x"; did you mean "member/a"?`},
-		{control.Fault{Name: "stop", Target: "member"}, `no "member"; did you mean "member/a"?`},
-		{control.Fault{Name: "stop", Target: "node/node-9"}, "node/node-1"},
-		{control.Fault{Name: "stop", Target: "kubelet/node-9"}, "kubelet/node-1"},
-		{control.Fault{Name: "stop", Target: "runtime/node-9"}, "runtime/node-1"},
-		{control.Fault{Name: "stop", Target: "scheduler/x"}, "scheduler"},
-		{control.Fault{Name: "crash", Target: "pod/demo/nobody"}, "pod/NAMESPACE/NAME"},
-		{control.Fault{Name: "slow", Target: "member/a"}, "such as 400ms"},
-		{control.Fault{Name: "slow", Target: "member/a", Args: []string{"very"}}, `"very" is no duration`},
-		{control.Fault{Name: "slow", Target: "node/node-1"}, "such as 500ms"},
-		{control.Fault{Name: "slow", Target: "registry"}, "such as 10"},
-		{control.Fault{Name: "slow", Target: "registry", Args: []string{"0.5"}}, "no factor of at least 1"},
-		{control.Fault{Name: "slow", Target: "registry", Args: []string{"inf"}}, "no factor of at least 1"},
-		{control.Fault{Name: "slow", Target: "registry", Args: []string{"NaN"}}, "no factor of at least 1"},
-		{control.Fault{Name: "slow", Target: "registry", Args: []string{"1e300"}}, "at most 1000000"},
-		{control.Fault{Name: "slow-elections", Target: "store", Args: []string{"1000000000000"}}, "at most 1000000"},
-		{control.Fault{Name: "slow", Target: "apiserver", Args: []string{"2562047h"}}, "longer than 1000h0m0s"},
-		{control.Fault{Name: "drop", Target: "member/a", Args: []string{"b", "NaN"}}, "between 0 and 1"},
-		{control.Fault{Name: "delay", Target: "member/a", Args: []string{"b"}}, "usage: delay member/a PEER DURATION, such as: delay member/a b 30ms"},
-		{control.Fault{Name: "delay", Target: "member/a", Args: []string{"zebra", "50ms"}}, "no member that member/a has a link to (b, c)"},
-		{control.Fault{Name: "delay", Target: "member/a", Args: []string{"a", "50ms"}}, "itself"},
-		{control.Fault{Name: "drop", Target: "member/a", Args: []string{"b", "7"}}, "between 0 and 1"},
-		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"zebra"}}, "usage: cut member/a [MEMBER…]"},
-		{control.Fault{Name: "cut", Target: "member/a", Args: []string{"member/a"}}, "itself"},
-		{control.Fault{Name: "stall", Target: "watch/pod"}, `did you mean "watch/pods"?`},
-		{control.Fault{Name: "slow", Target: "watch/pods"}, "such as 2s"},
-		{control.Fault{Name: "slow", Target: "apiserver"}, "such as 500ms"},
-		{control.Fault{Name: "cut", Target: "watch/pods", Args: []string{"b"}}, `cut takes no "b"`},
-		{control.Fault{Name: "drop", Target: "informer/scheduler/pod"}, `did you mean "informer/scheduler/pods"?`},
-		{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"demo/web", "0.5"}}, `drop takes no "0.5"`},
-		{control.Fault{Name: "release", Target: "informer/scheduler/pods"}, "no event waits on its way to scheduler/pods"},
-		{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
-		{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
-		{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "uid, patch, verdict or garbage"},
-		{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
-		{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
-	} {
-		err := c.Fault(t.Context(), tc.f)
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%+v: %v, want …%s…", tc.f, err, tc.want)
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 12, NoSync: true, Nodes: 1})
+		from := mark(t, c)
+		for _, tc := range []struct {
+			f    control.Fault
+			want string
+		}{
+			{control.Fault{Name: "explode", Target: "node/node-1"}, "unknown fault"},
+			{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to audit, member"},
+			{control.Fault{Name: "stop", Target: ""}, "it applies to apiserver, balancer"},
+			{control.Fault{Name: "stop", Target: "member/x"}, `no "member/x"; did you mean "member/a"?`},
+			{control.Fault{Name: "stop", Target: "member"}, `no "member"; did you mean "member/a"?`},
+			{control.Fault{Name: "stop", Target: "node/node-9"}, "node/node-1"},
+			{control.Fault{Name: "stop", Target: "kubelet/node-9"}, "kubelet/node-1"},
+			{control.Fault{Name: "stop", Target: "runtime/node-9"}, "runtime/node-1"},
+			{control.Fault{Name: "stop", Target: "scheduler/x"}, "scheduler"},
+			{control.Fault{Name: "crash", Target: "pod/demo/nobody"}, "pod/NAMESPACE/NAME"},
+			{control.Fault{Name: "slow", Target: "member/a"}, "such as 400ms"},
+			{control.Fault{Name: "slow", Target: "member/a", Args: []string{"very"}}, `"very" is no duration`},
+			{control.Fault{Name: "slow", Target: "node/node-1"}, "such as 500ms"},
+			{control.Fault{Name: "slow", Target: "registry"}, "such as 10"},
+			{control.Fault{Name: "slow", Target: "registry", Args: []string{"0.5"}}, "no factor of at least 1"},
+			{control.Fault{Name: "slow", Target: "registry", Args: []string{"inf"}}, "no factor of at least 1"},
+			{control.Fault{Name: "slow", Target: "registry", Args: []string{"NaN"}}, "no factor of at least 1"},
+			{control.Fault{Name: "slow", Target: "registry", Args: []string{"1e300"}}, "at most 1000000"},
+			{control.Fault{Name: "slow-elections", Target: "store", Args: []string{"1000000000000"}}, "at most 1000000"},
+			{control.Fault{Name: "slow", Target: "apiserver", Args: []string{"2562047h"}}, "longer than 1000h0m0s"},
+			{control.Fault{Name: "drop", Target: "member/a", Args: []string{"b", "NaN"}}, "between 0 and 1"},
+			{control.Fault{Name: "delay", Target: "member/a", Args: []string{"b"}}, "usage: delay member/a PEER DURATION, such as: delay member/a b 30ms"},
+			{control.Fault{Name: "delay", Target: "member/a", Args: []string{"zebra", "50ms"}}, "no member that member/a has a link to (b, c)"},
+			{control.Fault{Name: "delay", Target: "member/a", Args: []string{"a", "50ms"}}, "itself"},
+			{control.Fault{Name: "drop", Target: "member/a", Args: []string{"b", "7"}}, "between 0 and 1"},
+			{control.Fault{Name: "cut", Target: "member/a", Args: []string{"zebra"}}, "usage: cut member/a [MEMBER…]"},
+			{control.Fault{Name: "cut", Target: "member/a", Args: []string{"member/a"}}, "itself"},
+			{control.Fault{Name: "stall", Target: "watch/pod"}, `did you mean "watch/pods"?`},
+			{control.Fault{Name: "slow", Target: "watch/pods"}, "such as 2s"},
+			{control.Fault{Name: "slow", Target: "apiserver"}, "such as 500ms"},
+			{control.Fault{Name: "cut", Target: "watch/pods", Args: []string{"b"}}, `cut takes no "b"`},
+			{control.Fault{Name: "drop", Target: "informer/scheduler/pod"}, `did you mean "informer/scheduler/pods"?`},
+			{control.Fault{Name: "drop", Target: "informer/scheduler/pods", Args: []string{"demo/web", "0.5"}}, `drop takes no "0.5"`},
+			{control.Fault{Name: "release", Target: "informer/scheduler/pods"}, "no event waits on its way to scheduler/pods"},
+			{control.Fault{Name: "stop", Target: "webhook/deny"}, `did you mean "webhook/deny-all"?`},
+			{control.Fault{Name: "slow", Target: "webhook/deny-all"}, "such as 30s"},
+			{control.Fault{Name: "lie", Target: "webhook/deny-all", Args: []string{"often"}}, "uid, patch, verdict or garbage"},
+			{control.Fault{Name: "pressure", Target: "node/node-1"}, "memory, disk or pid"},
+			{control.Fault{Name: "pressure", Target: "node/node-1", Args: []string{"patience"}}, "memory, disk or pid"},
+		} {
+			err := c.Fault(t.Context(), tc.f)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%+v: %v, want …%s…", tc.f, err, tc.want)
+			}
 		}
-	}
-	for _, e := range after(t, c, from) {
-		if e.Kind == trace.FaultInjected || e.Kind == trace.FaultHealed {
-			t.Errorf("a refused fault left #%s %s", e.ID, e.Payload)
+		for _, e := range after(t, c, from) {
+			if e.Kind == trace.FaultInjected || e.Kind == trace.FaultHealed {
+				t.Errorf("a refused fault left #%s %s", e.ID, e.Payload)
+			}
 		}
-	}
+	})
 }
 
 // A run of a work queue that was slowed before it ended goes on at once when the queue is
 // fast again.
 func TestAFastQueueWakesTheRunThatWasSlowed(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
-	run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
+		run(t, c, `
 kviz fault slow queue/deployment 1h
 kubectl create deployment web --image=nginx:1.27
 sleep 10
@@ -353,16 +361,18 @@ test -z "$(kubectl get replicasets -o name)"
 kviz fault fast queue/deployment
 kviz wait --timeout 5s 'objects("replicasets", "default").size() == 1'
 `)
+	})
 }
 
 // A follower is cut off from both others. Its link with the leader alone is enough for it to
-// follow, by the machine's clock, for which the wait has time beyond its limit; what is left of
-// the fault ends with its other link, named from the other end.
+// follow; what is left of the fault ends with its other link, named from the other end.
 func TestOneLinkIsMended(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 21, NoSync: true, Nodes: 1})
-	leader := c.Raft().Leader()
-	others := slices.DeleteFunc([]string{"a", "b", "c"}, func(id string) bool { return id == leader })
-	run(t, c, strings.NewReplacer("CUT", others[0]).Replace(`
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 21, NoSync: true, Nodes: 1})
+		leader := c.Raft().Leader()
+		others := slices.DeleteFunc([]string{"a", "b", "c"}, func(id string) bool { return id == leader })
+		run(t, c, strings.NewReplacer("CUT", others[0]).Replace(`
 kviz fault cut member/CUT
 kubectl create configmap unheard
 kviz wait --timeout 60s 'store.leader != "" && store.members["CUT"].last < store.members[store.leader].commit'
@@ -375,4 +385,5 @@ for id in a b c; do
 done
 kviz wait --timeout 1s 'faults.size() == 0'
 `))
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // A hundred updates of one object come to as many runs of its controller as a run
@@ -12,6 +13,8 @@ import (
 // what comes in one burst, because the watch stood still, is merged whole.
 func TestAHundredUpdates(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
-	golden(t, "hundred-updates", typed(t, c, "testdata/hundred-updates.txt"))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
+		golden(t, "hundred-updates", typed(t, c, "testdata/hundred-updates.txt"))
+	})
 }

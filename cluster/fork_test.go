@@ -22,6 +22,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // past is a run's events so far.
@@ -45,66 +46,72 @@ func forks() int {
 // A run can be run again from what entered it, to any event, where the cluster then stands;
 // every event on the way is what it was.
 func TestARunIsRunAgain(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]cluster.Config{"mvcc": {Bare: true}, "raft": {NoSync: true}} {
 		t.Run(name, func(t *testing.T) {
-			for n := range forks() {
-				cfg.Seed, cfg.Demand = uint64(11+n), true
-				c := boot(t, cfg)
-				run(t, c, hello)
-				events := past(t, c)
-				if err := c.Close(); err != nil {
-					t.Fatal(err)
+			steady.Bubble(t, func(t *testing.T) {
+				for n := range forks() {
+					cfg.Seed, cfg.Demand = uint64(11+n), true
+					c := boot(t, cfg)
+					run(t, c, hello)
+					events := past(t, c)
+					if err := c.Close(); err != nil {
+						t.Fatal(err)
+					}
+					tryForks(t, events)
 				}
-				tryForks(t, events)
-			}
+			})
 		})
 	}
 }
 
 // What is not as it was is found, and told; what cannot be run again is refused.
 func TestAForkDoesNotPretend(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 31, Bare: true, Nodes: 1})
-	run(t, c, "kubectl create configmap one\nsleep 5\nkubectl create configmap two\n")
-	events := past(t, c)
-	last := trace.ID{Seq: events[len(events)-1].ID.Seq}
-	fork := func(past []*trace.Event, f cluster.ForkConfig) error {
-		c, err := cluster.Fork(t.Context(), past, f)
-		if err == nil {
-			err = c.Close()
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 31, Bare: true, Nodes: 1})
+		run(t, c, "kubectl create configmap one\nsleep 5\nkubectl create configmap two\n")
+		events := past(t, c)
+		last := trace.ID{Seq: events[len(events)-1].ID.Seq}
+		fork := func(past []*trace.Event, f cluster.ForkConfig) error {
+			c, err := cluster.Fork(t.Context(), past, f)
+			if err == nil {
+				err = c.Close()
+			}
+			return err
 		}
-		return err
-	}
 
-	changed := slices.Clone(events)
-	n := slices.IndexFunc(changed, func(e *trace.Event) bool { return e.Kind == trace.StoreCommit && e.ID.Seq > last.Seq/2 })
-	other := *changed[n]
-	other.At++
-	changed[n] = &other
-	var differs *cluster.DifferError
-	if err := fork(changed, cluster.ForkConfig{At: last}); !errors.As(err, &differs) || differs.At != other.ID || differs.Is == nil {
-		t.Errorf("an event that was not so: %v", err)
-	}
+		changed := slices.Clone(events)
+		n := slices.IndexFunc(changed, func(e *trace.Event) bool { return e.Kind == trace.StoreCommit && e.ID.Seq > last.Seq/2 })
+		other := *changed[n]
+		other.At++
+		changed[n] = &other
+		var differs *cluster.DifferError
+		if err := fork(changed, cluster.ForkConfig{At: last}); !errors.As(err, &differs) || differs.At != other.ID || differs.Is == nil {
+			t.Errorf("an event that was not so: %v", err)
+		}
 
-	unnoted := slices.DeleteFunc(slices.Clone(events), func(e *trace.Event) bool { return e.Kind == trace.InputEntered })
-	if err := fork(unnoted, cluster.ForkConfig{At: last}); !errors.Is(err, cluster.ErrNoInputs) {
-		t.Errorf("a run of which nothing was noted: %v", err)
-	}
-	request := lastInput(events, "request")
-	lacking := slices.Delete(slices.Clone(events), request, request+1)
-	if err := fork(lacking, cluster.ForkConfig{At: last}); err == nil {
-		t.Error("a run that lacks a request is what it was")
-	}
-	if err := fork(events[n:], cluster.ForkConfig{At: last}); !errors.Is(err, cluster.ErrNotWhole) {
-		t.Errorf("a run without its beginning: %v", err)
-	}
-	if err := fork(events, cluster.ForkConfig{At: trace.ID{Seq: last.Seq + 1}}); err == nil {
-		t.Error("an event that there is not")
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	_, err := cluster.Fork(gone, events, cluster.ForkConfig{At: last, Progress: func(control.ForkProgress) { cancel() }})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a fork that was given up: %v", err)
-	}
+		unnoted := slices.DeleteFunc(slices.Clone(events), func(e *trace.Event) bool { return e.Kind == trace.InputEntered })
+		if err := fork(unnoted, cluster.ForkConfig{At: last}); !errors.Is(err, cluster.ErrNoInputs) {
+			t.Errorf("a run of which nothing was noted: %v", err)
+		}
+		request := lastInput(events, "request")
+		lacking := slices.Delete(slices.Clone(events), request, request+1)
+		if err := fork(lacking, cluster.ForkConfig{At: last}); err == nil {
+			t.Error("a run that lacks a request is what it was")
+		}
+		if err := fork(events[n:], cluster.ForkConfig{At: last}); !errors.Is(err, cluster.ErrNotWhole) {
+			t.Errorf("a run without its beginning: %v", err)
+		}
+		if err := fork(events, cluster.ForkConfig{At: trace.ID{Seq: last.Seq + 1}}); err == nil {
+			t.Error("an event that there is not")
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		_, err := cluster.Fork(gone, events, cluster.ForkConfig{At: last, Progress: func(control.ForkProgress) { cancel() }})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a fork that was given up: %v", err)
+		}
+	})
 }
 
 func lastInput(events []*trace.Event, what string) int {
@@ -118,42 +125,45 @@ func lastInput(events []*trace.Event, what string) int {
 // A branch is a live cluster: it goes on, its trace begins with the run's, it can be forked
 // in its turn, and with other chances something else comes of it.
 func TestABranchGoesOn(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 41, Bare: true})
-	run(t, c, "kubectl create deployment web --image=nginx --replicas=2\nsleep 20\n")
-	events := past(t, c)
-	at := events[lastInput(events, "request")].ID
-	branch := func(seed uint64, events []*trace.Event, at trace.ID) []*trace.Event {
-		t.Helper()
-		b, err := cluster.Fork(t.Context(), events, cluster.ForkConfig{Parent: "one", At: at, Seed: &seed, Demand: true})
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 41, Bare: true})
+		run(t, c, "kubectl create deployment web --image=nginx --replicas=2\nsleep 20\n")
+		events := past(t, c)
+		at := events[lastInput(events, "request")].ID
+		branch := func(seed uint64, events []*trace.Event, at trace.ID) []*trace.Event {
+			t.Helper()
+			b, err := cluster.Fork(t.Context(), events, cluster.ForkConfig{Parent: "one", At: at, Seed: &seed, Demand: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if err := b.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			run(t, b, "sleep 1\nkubectl create deployment web --image=nginx --replicas=3\nkviz wait 'object(\"deployments\", \"default\", \"web\").status.availableReplicas == 3'\n")
+			if f := b.Forked(); f == nil || f.Parent != "one" || f.At.Seq != at.Seq {
+				t.Errorf("it says that it left %+v", f)
+			}
+			return past(t, b)
+		}
+		two, three := branch(1, events, at), branch(2, events, at)
+		for _, other := range [][]*trace.Event{two, three} {
+			if sum(t, upTo(events, at.Seq)) != sum(t, upTo(other, at.Seq)) {
+				t.Error("the branch does not begin as the run did")
+			}
+		}
+		if sum(t, two) == sum(t, three) {
+			t.Error("other chances, and nothing else came of it")
+		}
+		again, err := cluster.Fork(t.Context(), two, cluster.ForkConfig{At: trace.ID{Seq: two[len(two)-1].ID.Seq}})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("a fork of the branch: %v", err)
 		}
-		defer b.Close()
-		if err := b.Resume(); err != nil {
-			t.Fatal(err)
+		if err := again.Close(); err != nil {
+			t.Error(err)
 		}
-		run(t, b, "sleep 1\nkubectl create deployment web --image=nginx --replicas=3\nkviz wait 'object(\"deployments\", \"default\", \"web\").status.availableReplicas == 3'\n")
-		if f := b.Forked(); f == nil || f.Parent != "one" || f.At.Seq != at.Seq {
-			t.Errorf("it says that it left %+v", f)
-		}
-		return past(t, b)
-	}
-	two, three := branch(1, events, at), branch(2, events, at)
-	for _, other := range [][]*trace.Event{two, three} {
-		if sum(t, upTo(events, at.Seq)) != sum(t, upTo(other, at.Seq)) {
-			t.Error("the branch does not begin as the run did")
-		}
-	}
-	if sum(t, two) == sum(t, three) {
-		t.Error("other chances, and nothing else came of it")
-	}
-	again, err := cluster.Fork(t.Context(), two, cluster.ForkConfig{At: trace.ID{Seq: two[len(two)-1].ID.Seq}})
-	if err != nil {
-		t.Fatalf("a fork of the branch: %v", err)
-	}
-	if err := again.Close(); err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 func upTo(events []*trace.Event, seq uint64) []*trace.Event {
@@ -188,6 +198,7 @@ func tryForks(t *testing.T, events []*trace.Event) {
 // machine decides: at any of them it enters again where it did. While the cluster stands in the
 // midst of a step, things enter too.
 func TestALiveRunIsRunAgain(t *testing.T) {
+	steady.RealTime(t, "a program outside works beside the console")
 	for name, cfg := range map[string]cluster.Config{
 		"mvcc": {Seed: 21, Bare: true, Speed: 30}, "raft": {Seed: 22, NoSync: true, Speed: 30},
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // hello applies the manifests of the documents, unmodified, and asks the
@@ -27,22 +28,25 @@ on node-1 iptables-save
 // The appendix manifests of the documents run unmodified on the replicated
 // store, up to curl answered by both pods.
 func TestHelloManifestsOnRaft(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 1})
-	out := run(t, c, hello)
-	events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
-	answered := map[string]int{}
-	for _, e := range events {
-		if f, ok := e.Payload.(*trace.Flow); ok && f.Result == "answered" {
-			answered[f.Pod]++
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1})
+		out := run(t, c, hello)
+		events, _, _ := c.Trace().Read(c.Trace().First(), 1<<20)
+		answered := map[string]int{}
+		for _, e := range events {
+			if f, ok := e.Payload.(*trace.Flow); ok && f.Result == "answered" {
+				answered[f.Pod]++
+			}
 		}
-	}
-	if len(answered) != 2 {
-		t.Errorf("answers by pod: %v, want two pods\n%s", answered, out)
-	}
-	if !strings.Contains(out, "-A KUBE-SERVICES") {
-		t.Errorf("no rules on node-1:\n%s", out)
-	}
-	if testing.Verbose() {
-		fmt.Println(out)
-	}
+		if len(answered) != 2 {
+			t.Errorf("answers by pod: %v, want two pods\n%s", answered, out)
+		}
+		if !strings.Contains(out, "-A KUBE-SERVICES") {
+			t.Errorf("no rules on node-1:\n%s", out)
+		}
+		if testing.Verbose() {
+			fmt.Println(out)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // Who one is to the API server, as an administrator and jane see it:
@@ -13,6 +14,8 @@ import (
 // the right audience, until it expires (55).
 func TestIdentity(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
-	golden(t, "identity", typed(t, c, "testdata/identity.txt"))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1})
+		golden(t, "identity", typed(t, c, "testdata/identity.txt"))
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // kindsStory is what is typed after an object of every kind was applied.
@@ -65,42 +66,44 @@ kubectl get jobs -n shop`
 // it owns. testdata/kinds.txt is what is seen.
 func TestKubectlKinds(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("apiserver/testdata/kinds/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no manifests: %v", err)
-	}
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	if used := watched(c); len(used) > 0 {
-		t.Errorf("nobody used them, and there are watch caches of %v", used)
-	}
-	var told strings.Builder
-	typed := func(shown, command string) {
-		var out bytes.Buffer
-		c.Console().RunScript(t.Context(), "typed", "set +e\n"+command+"\n", control.Streams{Out: &out, Err: &out})
-		text := out.String()
-		if strings.Contains(text, "internal error") || strings.Contains(text, "panic") {
-			t.Errorf("%s: %s", shown, text)
+	steady.Bubble(t, func(t *testing.T) {
+		files, err := filepath.Glob("apiserver/testdata/kinds/*.yaml")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no manifests: %v", err)
 		}
-		for _, v := range slices.Concat(identities, varying) {
-			text = v.what.ReplaceAllString(text, v.name)
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		if used := watched(c); len(used) > 0 {
+			t.Errorf("nobody used them, and there are watch caches of %v", used)
 		}
-		told.WriteString("$ " + shown + "\n" + text)
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			told.WriteString("\n")
+		var told strings.Builder
+		typed := func(shown, command string) {
+			var out bytes.Buffer
+			c.Console().RunScript(t.Context(), "typed", "set +e\n"+command+"\n", control.Streams{Out: &out, Err: &out})
+			text := out.String()
+			if strings.Contains(text, "internal error") || strings.Contains(text, "panic") {
+				t.Errorf("%s: %s", shown, text)
+			}
+			for _, v := range slices.Concat(identities, varying) {
+				text = v.what.ReplaceAllString(text, v.name)
+			}
+			told.WriteString("$ " + shown + "\n" + text)
+			if text != "" && !strings.HasSuffix(text, "\n") {
+				told.WriteString("\n")
+			}
 		}
-	}
-	for _, f := range files {
-		yaml, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
+		for _, f := range files {
+			yaml, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			typed("kubectl apply -f "+filepath.Base(f), "kubectl apply -f - <<'EOF'\n"+string(yaml)+"EOF")
 		}
-		typed("kubectl apply -f "+filepath.Base(f), "kubectl apply -f - <<'EOF'\n"+string(yaml)+"EOF")
-	}
-	for command := range strings.Lines(kindsStory) {
-		command = strings.TrimSpace(command)
-		typed(command, command)
-	}
-	golden(t, "kinds", told.String())
+		for command := range strings.Lines(kindsStory) {
+			command = strings.TrimSpace(command)
+			typed(command, command)
+		}
+		golden(t, "kinds", told.String())
+	})
 }
 
 // watched lists the kinds on demand that something watches at the store.

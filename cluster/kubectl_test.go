@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // varying is what another draw of the dice would change, and what it is called
@@ -41,8 +42,11 @@ var daemonSetTogether = []varies{
 // Every verb of kubectl that people use in their first weeks, on a whole
 // cluster: testdata/kubectl.txt is what they type and what they see.
 func TestKubectlVerbs(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "kubectl", typed(t, c, "testdata/kubectl.txt", varying, together))
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "kubectl", typed(t, c, "testdata/kubectl.txt", varying, together))
+	})
 }
 
 // kubectl drain cordons before it refuses, evicts side by side and tells which pods are
@@ -50,8 +54,10 @@ func TestKubectlVerbs(t *testing.T) {
 // terminal says that there is none, and what is mistyped is pointed to what was meant.
 func TestKubectlDrain(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "drain", typed(t, c, "testdata/drain.txt", varying))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "drain", typed(t, c, "testdata/drain.txt", varying))
+	})
 }
 
 // The pods of a StatefulSet come one after the other, each with a name and a claim that
@@ -59,34 +65,44 @@ func TestKubectlDrain(t *testing.T) {
 // testdata/statefulset.txt.
 func TestKubectlStatefulSet(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "statefulset", typed(t, c, "testdata/statefulset.txt", varying, statefulSetTogether))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "statefulset", typed(t, c, "testdata/statefulset.txt", varying, statefulSetTogether))
+	})
 }
 
 // A DaemonSet has a pod on each node, and on each one that comes to fit; kubectl rollout
 // follows its updates, and undoes them: testdata/daemonset.txt.
 func TestKubectlDaemonSet(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "daemonset", typed(t, c, "testdata/daemonset.txt", varying, daemonSetTogether))
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "daemonset", typed(t, c, "testdata/daemonset.txt", varying, daemonSetTogether))
+	})
 }
 
 // kubectl get --watch is a watch at the API server: each event is a line, also that of
 // an object that is gone, and its client is one of those that watch. replace --force
 // waits in the cluster's time, and -v tells of requests.
 func TestKubectlWatches(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "kubectl-watch", typed(t, c, "testdata/kubectl-watch.txt", varying))
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "kubectl-watch", typed(t, c, "testdata/kubectl-watch.txt", varying))
+	})
 }
 
 // Of an object that is gone kviz why tells who deleted it, when and by which request,
 // and from when on it waited: what somebody asks who finds it missing. The table of faults
 // has its columns one below the other, however many arguments a fault takes.
 func TestWhyTellsWhoDeletedAnObject(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 1, Bare: true})
-	golden(t, "deleted", typed(t, c, "testdata/deleted.txt", []varies{
-		{regexp.MustCompile(`#[0-9]+`), "#N"},
-		{regexp.MustCompile(`[0-9]+\.[0-9]{3}s`), "Ts"},
-		{regexp.MustCompile(`revision [0-9]+`), "revision N"},
-	}))
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "deleted", typed(t, c, "testdata/deleted.txt", []varies{
+			{regexp.MustCompile(`#[0-9]+`), "#N"},
+			{regexp.MustCompile(`[0-9]+\.[0-9]{3}s`), "Ts"},
+			{regexp.MustCompile(`revision [0-9]+`), "revision N"},
+		}))
+	})
 }

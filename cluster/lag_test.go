@@ -8,6 +8,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // The API server's watch of one kind lags, and what it has missed is compacted.
@@ -18,13 +19,14 @@ import (
 // watchable_store.go syncWatchers). Each event names what it comes from.
 func TestCompactionUnderALaggingWatch(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 31, NoSync: true, Nodes: 1})
-	run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 31, NoSync: true, Nodes: 1})
+		run(t, c, `
 kubectl create deployment web --image=nginx:1.27
 kubectl rollout status deploy/web --timeout=2m
 `)
-	from := mark(t, c)
-	out := run(t, c, `
+		from := mark(t, c)
+		out := run(t, c, `
 kviz fault stall watch/replicasets
 kubectl scale deploy/web --replicas=3
 sleep 30
@@ -36,10 +38,11 @@ kviz fault heal watch/replicasets
 kubectl rollout status deploy/web --timeout=5m
 kubectl get rs -o jsonpath='{.items[0].spec.replicas} wanted, {.items[0].status.replicas} there{"\n"}'
 `)
-	if !strings.Contains(out, "3 wanted, 1 there\n") || !strings.Contains(out, "3 wanted, 3 there\n") {
-		t.Errorf("the controller must know of its replicas only when the watch goes on:\n%s", out)
-	}
-	golden(t, "lagging-watch", lagStory(after(t, c, from)))
+		if !strings.Contains(out, "3 wanted, 1 there\n") || !strings.Contains(out, "3 wanted, 3 there\n") {
+			t.Errorf("the controller must know of its replicas only when the watch goes on:\n%s", out)
+		}
+		golden(t, "lagging-watch", lagStory(after(t, c, from)))
+	})
 }
 
 // lagStory is what a person would tell of a lagging watch, each line with what it
@@ -106,40 +109,42 @@ func lagStory(events []*trace.Event) string {
 // is lost as long as nothing is compacted.
 func TestASlowWatchLosesNothing(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 32, NoSync: true, Nodes: 1})
-	from := mark(t, c)
-	run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 32, NoSync: true, Nodes: 1})
+		from := mark(t, c)
+		run(t, c, `
 kviz fault slow watch/secrets 1s
 for i in 1 2 3 4 5; do kubectl create secret generic s$i --from-literal=a=b; done
 kviz wait --timeout 60s 'store.watches.exists(w, w.name == "secrets" && w.lag == 0)'
 kviz fault fast watch/secrets
 `)
-	var committed, heard []int64
-	most := 0
-	last := after(t, c, from)[0].At
-	for _, e := range after(t, c, from) {
-		switch p := e.Payload.(type) {
-		case *trace.Commit:
-			if strings.HasPrefix(p.Changes[0].Key, "/registry/secrets/") {
-				committed = append(committed, p.Revision)
+		var committed, heard []int64
+		most := 0
+		last := after(t, c, from)[0].At
+		for _, e := range after(t, c, from) {
+			switch p := e.Payload.(type) {
+			case *trace.Commit:
+				if strings.HasPrefix(p.Changes[0].Key, "/registry/secrets/") {
+					committed = append(committed, p.Revision)
+				}
+			case *trace.StoreWatch:
+				most = max(most, p.Waiting)
+			case *trace.CacheUpdate:
+				if p.Resource != "secrets" {
+					continue
+				}
+				heard = append(heard, p.Revision)
+				if len(heard) > 1 && (e.At-last).Seconds() < 1 {
+					t.Errorf("revision %d came %s after the one before", p.Revision, e.At-last)
+				}
+				last = e.At
 			}
-		case *trace.StoreWatch:
-			most = max(most, p.Waiting)
-		case *trace.CacheUpdate:
-			if p.Resource != "secrets" {
-				continue
-			}
-			heard = append(heard, p.Revision)
-			if len(heard) > 1 && (e.At-last).Seconds() < 1 {
-				t.Errorf("revision %d came %s after the one before", p.Revision, e.At-last)
-			}
-			last = e.At
 		}
-	}
-	if len(committed) != 5 || !slices.Equal(committed, heard) {
-		t.Errorf("committed %v, heard %v", committed, heard)
-	}
-	if most < 3 {
-		t.Errorf("at most %d events waited; the watch did not lag", most)
-	}
+		if len(committed) != 5 || !slices.Equal(committed, heard) {
+			t.Errorf("committed %v, heard %v", committed, heard)
+		}
+		if most < 3 {
+			t.Errorf("at most %d events waited; the watch did not lag", most)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // The store takes no object that is too large, and says so; nothing of it is
@@ -15,14 +16,15 @@ import (
 // the same quota as before (inventory 83).
 func TestWhatTheStoreHasNoRoomFor(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1})
-	dir := t.TempDir()
-	for name, size := range map[string]int{"large": 2 << 20, "beyond": 1600 << 10, "part": 200 << 10} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("x", size)), 0o600); err != nil {
-			t.Fatal(err)
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1})
+		dir := t.TempDir()
+		for name, size := range map[string]int{"large": 2 << 20, "beyond": 1600 << 10, "part": 200 << 10} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("x", size)), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	t.Run("2 MiB", func(t *testing.T) {
+		t.Log("2 MiB")
 		out, err := try(t, c, "cd "+dir+"\nkubectl create configmap large --from-file=large\n")
 		if err == nil || !strings.Contains(out, "Too long: may not be more than 1048576 bytes") {
 			t.Errorf("a ConfigMap of 2 MiB: %v\n%s", err, out)
@@ -35,9 +37,8 @@ func TestWhatTheStoreHasNoRoomFor(t *testing.T) {
 		if out, err := try(t, c, "kubectl get configmap large"); err == nil || !strings.Contains(out, "NotFound") {
 			t.Errorf("something of it was stored: %v\n%s", err, out)
 		}
-	})
-	t.Run("full", func(t *testing.T) {
-		out := run(t, c, "cd "+dir+`
+		t.Log("full")
+		out = run(t, c, "cd "+dir+`
 kviz fault quota store 6MiB
 for i in $(seq 40); do
   if ! etcdctl put fill < part; then break; fi
@@ -62,35 +63,36 @@ kviz wait --timeout 1m 'store.alarms.size() == 0'
 // cluster that goes on from there.
 func TestStartedOnAStoreThatIsFull(t *testing.T) {
 	t.Parallel()
-	dir, part := t.TempDir(), filepath.Join(t.TempDir(), "part")
-	if err := os.WriteFile(part, []byte(strings.Repeat("x", 900<<10)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	session := func(quota int64, use func(*cluster.Cluster)) {
-		c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1, DataDir: dir, Quota: quota})
-		use(c)
-		if err := c.Close(); err != nil {
+	steady.Bubble(t, func(t *testing.T) {
+		dir, part := t.TempDir(), filepath.Join(t.TempDir(), "part")
+		if err := os.WriteFile(part, []byte(strings.Repeat("x", 900<<10)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-	session(0, func(c *cluster.Cluster) {
-		for _, name := range []string{"one", "two", "three"} {
-			run(t, c, "kubectl create configmap "+name+" --from-file="+part)
-		}
-	})
-	for _, when := range []string{"over the quota", "with an alarm from before"} {
-		session(2<<20, func(c *cluster.Cluster) {
-			if n := c.ReadyNodes(); n != 0 {
-				t.Errorf("%s: %d nodes are said to be ready", when, n)
+		session := func(quota int64, use func(*cluster.Cluster)) {
+			c := boot(t, cluster.Config{Seed: 36, NoSync: true, Nodes: 1, DataDir: dir, Quota: quota})
+			use(c)
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
 			}
-			run(t, c, `kubectl get configmap one two three; kviz wait --timeout 1m 'store.alarms.exists(a, a.alarm == "NOSPACE")'`)
-			if out, err := try(t, c, "kubectl create configmap refused"); err == nil || !strings.Contains(out, "etcdserver: mvcc: database space exceeded") {
-				t.Errorf("%s a ConfigMap is made: %v\n%s", when, err, out)
+		}
+		session(0, func(c *cluster.Cluster) {
+			for _, name := range []string{"one", "two", "three"} {
+				run(t, c, "kubectl create configmap "+name+" --from-file="+part)
 			}
 		})
-	}
-	session(2<<20, func(c *cluster.Cluster) {
-		run(t, c, `
+		for _, when := range []string{"over the quota", "with an alarm from before"} {
+			session(2<<20, func(c *cluster.Cluster) {
+				if n := c.ReadyNodes(); n != 0 {
+					t.Errorf("%s: %d nodes are said to be ready", when, n)
+				}
+				run(t, c, `kubectl get configmap one two three; kviz wait --timeout 1m 'store.alarms.exists(a, a.alarm == "NOSPACE")'`)
+				if out, err := try(t, c, "kubectl create configmap refused"); err == nil || !strings.Contains(out, "etcdserver: mvcc: database space exceeded") {
+					t.Errorf("%s a ConfigMap is made: %v\n%s", when, err, out)
+				}
+			})
+		}
+		session(2<<20, func(c *cluster.Cluster) {
+			run(t, c, `
 kviz fault quota store 1GiB
 until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
 sleep 5
@@ -101,5 +103,6 @@ kubectl rollout status deployment/web --timeout=1m
 kviz wait --timeout 1m 'run.ready'
 kubectl get clusterrole system:coredns
 `)
+		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // running lists the containers of a node, or of all nodes.
@@ -35,23 +36,22 @@ func stillThere(t *testing.T, c *cluster.Cluster, when string, before []string) 
 // begins (inventory 90).
 func TestLosingTheStore(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 35, NoSync: true})
-	dir := t.TempDir()
-	run(t, c, hellos)
-	run(t, c, "cd "+dir+"\netcdctl snapshot save later.db\n")
-	before := running(t, c, "")
-	t.Run("every disk is lost", func(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 35, NoSync: true})
+		dir := t.TempDir()
+		run(t, c, hellos)
+		run(t, c, "cd "+dir+"\netcdctl snapshot save later.db\n")
+		before := running(t, c, "")
+		t.Log("every disk is lost")
 		out := run(t, c, "kviz fault wipe store\nsleep 120\nkubectl get pods,deployments,nodes -A -o name\nkubectl get namespaces -o name\n")
 		if strings.Contains(out, "pod/") || strings.Contains(out, "node/") || strings.Contains(out, "namespace/demo") || !strings.Contains(out, "namespace/kube-system") {
 			t.Errorf("the API is not that of an empty cluster:\n%s", out)
 		}
 		stillThere(t, c, "with an empty store", before)
-	})
-	t.Run("a backup brings it back", func(t *testing.T) {
+		t.Log("a backup brings it back")
 		run(t, c, "cd "+dir+"\nkviz restore later.db --bump-revision 1000000 --mark-compacted\n"+converged)
 		stillThere(t, c, "with the backup", before)
-	})
-	t.Run("without a backup another cluster begins", func(t *testing.T) {
+		t.Log("without a backup another cluster begins")
 		run(t, c, "kviz fault wipe store\nsleep 60\n")
 		stillThere(t, c, "with an empty store", before)
 		run(t, c, "kviz fault reinstall store\n"+nodesAgain+"sleep 60\n")
@@ -68,31 +68,33 @@ func TestLosingTheStore(t *testing.T) {
 // happens (inventory 91, 92).
 func TestWithoutAQuorumNothingConverges(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 37, NoSync: true})
-	run(t, c, hellos)
-	pod := run(t, c, `kubectl get pods -n demo -o name | grep hello-deploy | head -n 1`)
-	pod = strings.TrimSpace(pod)
-	node := run(t, c, "kubectl get -n demo "+pod+" -o jsonpath='{.spec.nodeName}'")
-	elsewhere := func() (containers []string) {
-		for _, n := range []string{"node-1", "node-2", "node-3"} {
-			if n != node {
-				containers = append(containers, running(t, c, n)...)
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 37, NoSync: true})
+		run(t, c, hellos)
+		pod := run(t, c, `kubectl get pods -n demo -o name | grep hello-deploy | head -n 1`)
+		pod = strings.TrimSpace(pod)
+		node := run(t, c, "kubectl get -n demo "+pod+" -o jsonpath='{.spec.nodeName}'")
+		elsewhere := func() (containers []string) {
+			for _, n := range []string{"node-1", "node-2", "node-3"} {
+				if n != node {
+					containers = append(containers, running(t, c, n)...)
+				}
 			}
+			return containers
 		}
-		return containers
-	}
-	// Its pods are due to be evicted 340 s after the node was last heard of.
-	run(t, c, "kviz fault crash node/"+node+"\nsleep 330\nkviz fault stop member/b\nkviz fault stop member/c\n")
-	before := elsewhere()
-	out, err := try(t, c, "sleep 12\nkubectl delete -n demo "+pod+" --wait=false\n")
-	if err == nil || !strings.Contains(out, "etcdserver: ") {
-		t.Errorf("deleting a pod without a quorum: %v\n%s", err, out)
-	}
-	if now := elsewhere(); !slices.Equal(now, before) {
-		t.Errorf("without a quorum run %v, before %v", now, before)
-	}
-	run(t, c, "kviz fault start member/b\nkviz fault start member/c\nsleep 30\nkubectl rollout status deployment/hello-deploy -n demo --timeout=15m\n")
-	if now := elsewhere(); slices.Equal(now, before) {
-		t.Errorf("with the quorum back the pods of %s are not replaced: %v", node, now)
-	}
+		// Its pods are due to be evicted 340 s after the node was last heard of.
+		run(t, c, "kviz fault crash node/"+node+"\nsleep 330\nkviz fault stop member/b\nkviz fault stop member/c\n")
+		before := elsewhere()
+		out, err := try(t, c, "sleep 12\nkubectl delete -n demo "+pod+" --wait=false\n")
+		if err == nil || !strings.Contains(out, "etcdserver: ") {
+			t.Errorf("deleting a pod without a quorum: %v\n%s", err, out)
+		}
+		if now := elsewhere(); !slices.Equal(now, before) {
+			t.Errorf("without a quorum run %v, before %v", now, before)
+		}
+		run(t, c, "kviz fault start member/b\nkviz fault start member/c\nsleep 30\nkubectl rollout status deployment/hello-deploy -n demo --timeout=15m\n")
+		if now := elsewhere(); slices.Equal(now, before) {
+			t.Errorf("with the quorum back the pods of %s are not replaced: %v", node, now)
+		}
+	})
 }

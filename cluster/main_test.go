@@ -1,20 +1,19 @@
 package cluster_test
 
 import (
-	"flag"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"testing"
 )
 
-// Most of these tests wait for elections, disks and clients, which take real time: more of them
-// run at once than there are processors. They boot and close many clusters, and spend less time
-// on garbage when the heap may grow between collections.
+// These tests boot and close many clusters, and spend less time on garbage when the heap may
+// grow between collections. What listens to signals for the whole process begins outside any
+// bubble.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		f.Value.Set("4")
-	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	signal.Stop(signals)
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // served is a cluster with some pods that programs reach over HTTPS.
@@ -26,6 +26,7 @@ type served struct {
 // serveOutside waits until the pods have started; one may have ended since.
 func serveOutside(t *testing.T, pods ...*corev1.Pod) *served {
 	t.Helper()
+	steady.RealTime(t, "programs outside reach the cluster over sockets")
 	c := boot(t, cluster.Config{Seed: 1, Bare: true})
 	if err := c.Kernel().Do(func() { c.Kernel().SetDemand(false); c.Kernel().SetSpeed(10) }); err != nil {
 		t.Fatal(err)
@@ -46,21 +47,12 @@ func serveOutside(t *testing.T, pods ...*corev1.Pod) *served {
 		}
 	}
 	for _, p := range pods {
-		o.await(t, p.Name+" runs", func() bool {
+		steady.Until(t, p.Name+" runs", func() bool {
 			now, err := o.api.CoreV1().Pods("default").Get(t.Context(), p.Name, metav1.GetOptions{})
 			return err == nil && now.Status.Phase != corev1.PodPending
 		})
 	}
 	return o
-}
-
-func (o *served) await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it does not come to it that %s", what)
-		}
-	}
 }
 
 func (o *served) sub(name, sub string) *rest.Request {

@@ -15,16 +15,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // Two clients that ask for the pods now and then, as `while sleep 0.4; do kubectl get
 // pods; done` does, over HTTPS: the pods get Running beside them. They look until it is
-// so, however long a busy machine takes; a clock that their requests stop never gets there.
+// so; a clock that their requests stop never gets there.
 func TestPodsStartWhileClientsPoll(t *testing.T) {
+	steady.RealTime(t, "the clients are programs outside")
 	for name, bare := range map[string]bool{"mvcc": true, "raft": false} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 			defer cancel()
 			c := serving(ctx, t, cluster.Config{Seed: 5, Bare: bare, NoSync: true, Nodes: 1, Speed: 1})
 			api := clientset(t, c)

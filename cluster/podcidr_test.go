@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // However many nodes there are, each has a range of its own for its pods, all within
@@ -34,20 +35,22 @@ func TestNodesShareTheClusterCIDR(t *testing.T) {
 // its configuration says the same.
 func TestKubeProxyKnowsTheClusterCIDR(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Bare: true, Nodes: 260})
-	out := run(t, c, `
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Bare: true, Nodes: 260})
+		out := run(t, c, `
 kubectl get node node-256 -o jsonpath='{.spec.podCIDR}{"\n"}'
 kubectl -n kube-system get configmap kube-proxy -o jsonpath='{.data.config\.conf}'
 on node-1 iptables-save
 `)
-	for _, want := range []string{"10.245.0.0/24\n", "clusterCIDR: 10.244.0.0/15\n", "-A KUBE-SVC-NPX46M4PTMTKRN6Y ! -s 10.244.0.0/15 "} {
-		if !strings.Contains(strings.ReplaceAll(out, `"`, ""), want) {
-			t.Errorf("no %q in\n%s", want, out)
+		for _, want := range []string{"10.245.0.0/24\n", "clusterCIDR: 10.244.0.0/15\n", "-A KUBE-SVC-NPX46M4PTMTKRN6Y ! -s 10.244.0.0/15 "} {
+			if !strings.Contains(strings.ReplaceAll(out, `"`, ""), want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
 		}
-	}
-	if strings.Contains(out, "/16") {
-		t.Errorf("somebody still speaks of a /16:\n%s", out)
-	}
+		if strings.Contains(out, "/16") {
+			t.Errorf("somebody still speaks of a /16:\n%s", out)
+		}
+	})
 }
 
 // Every node has an address of its own, which is no end of a /24, from 192.168.0.11 on.

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
+
+	"kviz/raftstore/steady"
 )
 
 // both runs a test over WebSocket and over SPDY.
@@ -46,7 +48,6 @@ func both(t *testing.T, o *served, fn func(t *testing.T, of func(*url.URL) remot
 // On a terminal ctrl+C ends the command that runs: the whole of it, or the line of a
 // shell, which goes on and knows its variables.
 func TestInterruptInATerminal(t *testing.T) {
-	t.Parallel()
 	o := serveOutside(t, simplePod("stays", corev1.Container{Image: "nginx"}))
 	both(t, o, func(t *testing.T, of func(*url.URL) remotecommand.Executor) {
 		begin := func(command ...string) (*io.PipeWriter, *screen, chan error) {
@@ -59,18 +60,18 @@ func TestInterruptInATerminal(t *testing.T) {
 			return typed, see, ended
 		}
 		typed, see, ended := begin("sh", "-c", "while true; do echo tick; sleep 1; done")
-		o.await(t, "a command that goes on is seen", see.has("tick\r\ntick\r\n"))
+		steady.Until(t, "a command that goes on is seen", see.has("tick\r\ntick\r\n"))
 		_, _ = typed.Write([]byte{3})
 		if err := <-ended; err == nil || err.Error() != "command terminated with exit code 130" {
 			t.Errorf("ctrl+C ended it with %v", err)
 		}
 
 		typed, see, ended = begin("sh")
-		o.await(t, "there is a prompt", see.has("/ # "))
+		steady.Until(t, "there is a prompt", see.has("/ # "))
 		_, _ = typed.Write([]byte("name=known\rsleep 100000\r"))
-		o.await(t, "it is typed", see.has("sleep 100000\r\n"))
+		steady.Until(t, "it is typed", see.has("sleep 100000\r\n"))
 		_, _ = typed.Write([]byte("\x03echo $?-$name\r"))
-		o.await(t, "the shell goes on", see.has("130-known\r\n"))
+		steady.Until(t, "the shell goes on", see.has("130-known\r\n"))
 		_, _ = typed.Write([]byte("exit 7\r"))
 		if err := <-ended; err == nil || err.Error() != "command terminated with exit code 7" {
 			t.Errorf("the shell ended with %v", err)
@@ -80,7 +81,6 @@ func TestInterruptInATerminal(t *testing.T) {
 
 // Who attaches sees what the container writes, and types for it, as kubectl run -it does.
 func TestAttach(t *testing.T) {
-	t.Parallel()
 	o := serveOutside(
 		t, simplePod("talks", corev1.Container{Image: "busybox", Command: []string{"sh", "-c", "while true; do echo so; echo no >&2; sleep 1; done"}}),
 		simplePod("shell-ws", corev1.Container{Image: "busybox", Stdin: true, StdinOnce: true, TTY: true}),
@@ -98,7 +98,7 @@ func TestAttach(t *testing.T) {
 		go func() {
 			ended <- attach("talks", &corev1.PodAttachOptions{Stdout: true, Stderr: true}).StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: out, Stderr: errOut})
 		}()
-		o.await(t, "both streams are seen", func() bool { return out.has("so\nso\n")() && errOut.has("no\n")() })
+		steady.Until(t, "both streams are seen", func() bool { return out.has("so\nso\n")() && errOut.has("no\n")() })
 		leave()
 		<-ended
 
@@ -114,12 +114,12 @@ func TestAttach(t *testing.T) {
 			ended <- attach("shell"+suffix, &corev1.PodAttachOptions{Stdin: true, Stdout: true, TTY: true}).StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: keys, Stdout: see, Tty: true})
 		}()
 		_, _ = typed.Write([]byte("echo $((6*7))\r"))
-		o.await(t, "the shell answers", see.has("\r\n42\r\n"))
+		steady.Until(t, "the shell answers", see.has("\r\n42\r\n"))
 		_, _ = typed.Write([]byte("exit 3\r"))
 		if err := <-ended; err != nil {
 			t.Errorf("attached to a shell that ends: %v", err)
 		}
-		o.await(t, "the container ended", func() bool {
+		steady.Until(t, "the container ended", func() bool {
 			p, err := o.api.CoreV1().Pods("default").Get(t.Context(), "shell"+suffix, metav1.GetOptions{})
 			if err != nil || len(p.Status.ContainerStatuses) == 0 {
 				return false
@@ -137,7 +137,6 @@ func TestAttach(t *testing.T) {
 
 // A forwarded port answers HTTP, over a WebSocket tunnel as kubectl opens one and over SPDY.
 func TestPortForward(t *testing.T) {
-	t.Parallel()
 	o := serveOutside(t, simplePod("web", corev1.Container{Image: "nginx"}))
 	u := o.sub("web", "portforward").URL()
 	tunnel, err := portforward.NewSPDYOverWebsocketDialer(u, o.cfg)
@@ -191,7 +190,6 @@ func TestPortForward(t *testing.T) {
 
 // A request for the subresource proxy is answered by the pod, or by one behind the Service.
 func TestProxyToPodsAndServices(t *testing.T) {
-	t.Parallel()
 	web := simplePod("web", corev1.Container{Image: "nginx", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}})
 	o := serveOutside(t, web)
 	ctx := t.Context()
@@ -202,7 +200,7 @@ func TestProxyToPodsAndServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := o.api.CoreV1().RESTClient()
-	o.await(t, "the Service has an endpoint", func() bool {
+	steady.Until(t, "the Service has an endpoint", func() bool {
 		return c.Get().AbsPath("/api/v1/namespaces/default/services/front:main/proxy/").Do(ctx).Error() == nil
 	})
 	ask := func(verb, path string) (code int, body string) {

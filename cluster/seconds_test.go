@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // What components write is taken into the watch caches as it is. A time with more than the
@@ -19,39 +20,41 @@ import (
 // this server and until it restarts.
 func TestTimesInTheCachesAreWhatIsStored(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 61, Bare: true})
-	run(t, c, hellos+`
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 61, Bare: true})
+		run(t, c, hellos+`
 kubectl run late --image=nosuch:1
 kubectl cordon node-2
 kviz fault crash node/node-3
 sleep 61.3
 sleep 340
 `)
-	lane := trace.Lane{Component: trace.CompConsole}
-	seen := 0
-	err := c.Kernel().Call(t.Context(), c.Kernel().NewProcess(lane), "times", func(task *sim.Task) {
-		api := c.Server().Client(lane, authn.Admin())
-		for _, r := range client.All() {
-			items, _, err := api.List(task, r, "", metav1.ListOptions{ResourceVersion: "0"})
-			if err != nil {
-				continue // what cannot be listed has no cache
+		lane := trace.Lane{Component: trace.CompConsole}
+		seen := 0
+		err := c.Kernel().Call(t.Context(), c.Kernel().NewProcess(lane), "times", func(task *sim.Task) {
+			api := c.Server().Client(lane, authn.Admin())
+			for _, r := range client.All() {
+				items, _, err := api.List(task, r, "", metav1.ListOptions{ResourceVersion: "0"})
+				if err != nil {
+					continue // what cannot be listed has no cache
+				}
+				for _, obj := range items {
+					eachTime(reflect.ValueOf(obj), r.Kind, func(path string, at time.Time) {
+						seen++
+						if at.Nanosecond() != 0 {
+							t.Errorf("%s of %s is %s", path, client.RefOf(obj), at.Format(time.RFC3339Nano))
+						}
+					})
+				}
 			}
-			for _, obj := range items {
-				eachTime(reflect.ValueOf(obj), r.Kind, func(path string, at time.Time) {
-					seen++
-					if at.Nanosecond() != 0 {
-						t.Errorf("%s of %s is %s", path, client.RefOf(obj), at.Format(time.RFC3339Nano))
-					}
-				})
-			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen < 300 {
+			t.Errorf("only %d times were looked at", seen)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if seen < 300 {
-		t.Errorf("only %d times were looked at", seen)
-	}
 }
 
 // eachTime calls look with each metav1.Time of a value; a MicroTime is stored as fine as it is.

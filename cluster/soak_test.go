@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -26,6 +27,7 @@ import (
 
 	"kviz/cluster"
 	"kviz/cluster/control"
+	"kviz/raftstore/steady"
 )
 
 // soakFor is how long the faults of TestClientsUnderFaults go on: one round of
@@ -130,15 +132,8 @@ func TestClientsUnderFaults(t *testing.T) {
 }
 
 func newSoak(t *testing.T) *soak {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KVIZ_SOAK_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("KVIZ_SOAK_SEED=%d", seed)
-	s := &soak{t: t, rng: rand.New(rand.NewPCG(seed, 1)), conns: map[net.Conn]bool{}}
+	steady.RealTime(t, "the clients are programs outside")
+	s := &soak{t: t, rng: rand.New(rand.NewPCG(steady.Seed(), 1)), conns: map[net.Conn]bool{}}
 	s.c = boot(t, cluster.Config{Nodes: -1, Seed: 1})
 	// Real programs have real time: so has the cluster, ten times as fast.
 	if err := s.c.Kernel().Do(func() { s.c.Kernel().SetDemand(false); s.c.Kernel().SetSpeed(10) }); err != nil {
@@ -213,16 +208,12 @@ func (s *soak) cut() {
 // await asks until the answer is "", which is what is wrong still.
 func (s *soak) await(what string, wrong func() string) {
 	s.t.Helper()
-	for until := time.Now().Add(2 * time.Minute); ; {
-		w := wrong()
-		if w == "" {
-			return
+	steady.Await(s.t, what, func() error {
+		if w := wrong(); w != "" {
+			return errors.New(w)
 		}
-		if time.Now().After(until) {
-			s.t.Fatalf("still not: %s: %s", what, w)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return nil
+	})
 }
 
 // fault breaks or mends something.
@@ -332,7 +323,7 @@ func (s *soak) write(ctx context.Context, writer int) {
 
 // put writes one object; "" when it is there.
 func (s *soak) put(name string) string {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), steady.Patience(s.t))
 	defer cancel()
 	_, err := s.api.CoreV1().ConfigMaps(soakSpace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {

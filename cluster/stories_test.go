@@ -15,6 +15,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // golden compares a transcript with its file; KVIZ_REWRITE=1 writes the file.
@@ -124,23 +125,25 @@ func podWords(p *corev1.Pod) string {
 // and tainted, its pods' 300 s begin, they are evicted and replaced elsewhere;
 // and when the node comes back, what was marked for deletion goes.
 func TestANodeDiesAndItsPodsMove(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 21, NoSync: true})
-	run(t, c, hellos)
-	var node string
-	for _, e := range after(t, c, trace.ID{}) {
-		if commit, ok := e.Payload.(*trace.Commit); ok {
-			for _, ch := range commit.Changes {
-				if ch.Value == nil {
-					continue
-				}
-				if p, ok := ch.Value.Value.(*corev1.Pod); ok && strings.HasPrefix(p.Name, "hello-deploy-") && p.Spec.NodeName != "" {
-					node = p.Spec.NodeName
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 21, NoSync: true})
+		run(t, c, hellos)
+		var node string
+		for _, e := range after(t, c, trace.ID{}) {
+			if commit, ok := e.Payload.(*trace.Commit); ok {
+				for _, ch := range commit.Changes {
+					if ch.Value == nil {
+						continue
+					}
+					if p, ok := ch.Value.Value.(*corev1.Pod); ok && strings.HasPrefix(p.Name, "hello-deploy-") && p.Spec.NodeName != "" {
+						node = p.Spec.NodeName
+					}
 				}
 			}
 		}
-	}
-	from := mark(t, c)
-	run(t, c, fmt.Sprintf(`
+		from := mark(t, c)
+		run(t, c, fmt.Sprintf(`
 kviz fault stop node/%[1]s
 kviz wait --timeout 100s 'object("nodes", "", "%[1]s").status.conditions.exists(c, c.type == "Ready" && c.status == "Unknown")'
 sleep 310
@@ -150,15 +153,18 @@ kubectl wait --for=condition=Ready node --all --timeout=300s
 sleep 60
 kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.availableReplicas == 2'
 `, node))
-	golden(t, "node-dies", milestones(after(t, c, from)))
+		golden(t, "node-dies", milestones(after(t, c, from)))
+	})
 }
 
 // What goes on, and what waits, while a part of the control plane is down.
 func TestPartsOfTheControlPlaneStop(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 22, NoSync: true})
-	run(t, c, hellos)
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 22, NoSync: true})
+		run(t, c, hellos)
 
-	t.Run("scheduler", func(t *testing.T) {
+		t.Log("scheduler")
 		run(t, c, `
 kviz fault stop scheduler
 kubectl scale -n demo deployment/hello-deploy --replicas=3
@@ -169,8 +175,7 @@ kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.av
 kubectl scale -n demo deployment/hello-deploy --replicas=2
 kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.replicas == 2'
 `+converged)
-	})
-	t.Run("controller manager", func(t *testing.T) {
+		t.Log("controller manager")
 		run(t, c, `
 kviz fault stop controller-manager
 kubectl scale -n demo deployment/hello-deploy --replicas=4
@@ -181,15 +186,13 @@ kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.av
 kubectl scale -n demo deployment/hello-deploy --replicas=2
 kviz wait --timeout 60s 'object("deployments", "demo", "hello-deploy").status.replicas == 2'
 `+converged)
-	})
-	t.Run("kubelet", func(t *testing.T) {
+		t.Log("kubelet")
 		run(t, c, `
 kviz fault stop kubelet/node-2
 kviz wait --timeout 100s 'object("nodes", "", "node-2").status.conditions.exists(c, c.type == "Ready" && c.status == "Unknown")'
 kviz fault start kubelet/node-2
 `+converged)
-	})
-	t.Run("registry", func(t *testing.T) {
+		t.Log("registry")
 		run(t, c, `
 kviz fault stop registry
 kubectl create deployment -n demo late --image=redis:7
@@ -198,8 +201,7 @@ kviz fault start registry
 kviz wait --timeout 400s 'object("deployments", "demo", "late").status.availableReplicas == 1'
 kubectl delete deployment -n demo late
 `+converged)
-	})
-	t.Run("API server", func(t *testing.T) {
+		t.Log("API server")
 		// The console's kubectl has nobody to talk to, nor does kubectl exec; the
 		// packets of a pod go on, and the name it asks for is in the cache of DNS.
 		run(t, c, "kviz fault stop apiserver\nsleep 120\n")
@@ -210,8 +212,7 @@ kubectl delete deployment -n demo late
 			t.Errorf("curl hello-svc without an API server: exit %d %q", exit, body)
 		}
 		run(t, c, "kviz fault start apiserver\nsleep 5\n"+converged)
-	})
-	t.Run("DNS", func(t *testing.T) {
+		t.Log("DNS")
 		run(t, c, "kviz fault stop dns\n")
 		if out, err := try(t, c, "kubectl exec -n demo hello-pod -- curl -s --max-time 2 hello-svc"); err == nil || strings.Contains(out, "hello from") {
 			t.Errorf("curl by name without DNS: %v\n%s", err, out)
@@ -242,32 +243,35 @@ func curlFrom(t *testing.T, c *cluster.Cluster, pod, url string) (body string, e
 // The leader crashes while writes are under way: they are retried or fail
 // honestly, and what was acknowledged is there afterwards.
 func TestTheLeaderCrashesUnderLoad(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 23, NoSync: true, Nodes: 1})
-	acked := 0
-	for i := range 30 {
-		if i == 10 || i == 20 {
-			run(t, c, "kviz fault crash member/"+c.Raft().Leader())
-		}
-		if i == 15 {
-			for _, m := range c.Raft().Members() {
-				if !m.Up {
-					run(t, c, "kviz fault start member/"+m.ID)
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 23, NoSync: true, Nodes: 1})
+		acked := 0
+		for i := range 30 {
+			if i == 10 || i == 20 {
+				run(t, c, "kviz fault crash member/"+c.Raft().Leader())
+			}
+			if i == 15 {
+				for _, m := range c.Raft().Members() {
+					if !m.Up {
+						run(t, c, "kviz fault start member/"+m.ID)
+					}
 				}
 			}
-		}
-		if _, err := try(t, c, fmt.Sprintf("kubectl create configmap load-%02d --from-literal=n=%d", i, i)); err != nil {
-			continue
-		}
-		acked++
-		defer func() {
-			if out := run(t, c, fmt.Sprintf("kubectl get configmap load-%02d -o jsonpath='{.data.n}'", i)); out != fmt.Sprint(i) {
-				t.Errorf("load-%02d was acknowledged and holds %q", i, out)
+			if _, err := try(t, c, fmt.Sprintf("kubectl create configmap load-%02d --from-literal=n=%d", i, i)); err != nil {
+				continue
 			}
-		}()
-	}
-	if acked < 20 {
-		t.Errorf("only %d of 30 writes were acknowledged though two of three members were up", acked)
-	}
+			acked++
+			defer func() {
+				if out := run(t, c, fmt.Sprintf("kubectl get configmap load-%02d -o jsonpath='{.data.n}'", i)); out != fmt.Sprint(i) {
+					t.Errorf("load-%02d was acknowledged and holds %q", i, out)
+				}
+			}()
+		}
+		if acked < 20 {
+			t.Errorf("only %d of 30 writes were acknowledged though two of three members were up", acked)
+		}
+	})
 }
 
 // Two of three members are down: no write goes through, the client gets etcd's
@@ -275,33 +279,35 @@ func TestTheLeaderCrashesUnderLoad(t *testing.T) {
 // and nothing that was acknowledged is lost.
 func TestTheQuorumIsLost(t *testing.T) {
 	t.Parallel()
-	c := boot(t, cluster.Config{Seed: 24, NoSync: true})
-	run(t, c, hellos+"kubectl create configmap before --from-literal=kept=yes\n")
-	down := []string{"b", "c"}
-	if l := c.Raft().Leader(); l != "a" {
-		down = []string{"a", l}
-	}
-	for _, id := range down {
-		run(t, c, "kviz fault stop member/"+id)
-	}
-	out, err := try(t, c, "kubectl create configmap during --from-literal=kept=no")
-	if err == nil || !strings.Contains(out, "etcdserver: ") {
-		t.Errorf("a write without a quorum: %v\n%s", err, out)
-	}
-	for _, path := range []string{"readyz", "livez", "healthz"} {
-		if out, err := try(t, c, "kubectl get --raw '/"+path+"?verbose'"); err == nil || !strings.Contains(out, "[-]etcd failed") {
-			t.Errorf("/%s without a quorum: %v\n%s", path, err, out)
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 24, NoSync: true})
+		run(t, c, hellos+"kubectl create configmap before --from-literal=kept=yes\n")
+		down := []string{"b", "c"}
+		if l := c.Raft().Leader(); l != "a" {
+			down = []string{"a", l}
 		}
-	}
-	if body, exit := curlFrom(t, c, "demo/hello-pod", "hello-svc"); exit != 0 {
-		t.Errorf("curl hello-svc without a quorum: exit %d %q", exit, body)
-	}
-	for _, id := range down {
-		run(t, c, "kviz fault start member/"+id)
-	}
-	run(t, c, converged+`
+		for _, id := range down {
+			run(t, c, "kviz fault stop member/"+id)
+		}
+		out, err := try(t, c, "kubectl create configmap during --from-literal=kept=no")
+		if err == nil || !strings.Contains(out, "etcdserver: ") {
+			t.Errorf("a write without a quorum: %v\n%s", err, out)
+		}
+		for _, path := range []string{"readyz", "livez", "healthz"} {
+			if out, err := try(t, c, "kubectl get --raw '/"+path+"?verbose'"); err == nil || !strings.Contains(out, "[-]etcd failed") {
+				t.Errorf("/%s without a quorum: %v\n%s", path, err, out)
+			}
+		}
+		if body, exit := curlFrom(t, c, "demo/hello-pod", "hello-svc"); exit != 0 {
+			t.Errorf("curl hello-svc without a quorum: exit %d %q", exit, body)
+		}
+		for _, id := range down {
+			run(t, c, "kviz fault start member/"+id)
+		}
+		run(t, c, converged+`
 for path in readyz livez healthz; do kubectl get --raw "/$path?verbose" | grep 'etcd ok'; done
 test "$(kubectl get configmap before -o jsonpath='{.data.kept}')" = yes
 kubectl create configmap later
 `)
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/controller/pods"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 )
 
 var (
@@ -97,57 +98,60 @@ kubectl wait -n demo --for=condition=Ready pod/probed --timeout=100s
 
 // What "why?" answers in seven stories, link by link.
 func TestWhyTellsTheWholeStory(t *testing.T) {
-	c := boot(t, cluster.Config{Seed: 32, Bare: true})
-	var b strings.Builder
-	tell := func(question, script string, meant func(*trace.Event) bool) {
-		t.Helper()
-		from := mark(t, c)
-		run(t, c, script)
-		e := find(t, after(t, c, from), question, meant)
-		fmt.Fprintf(&b, "%s\n\n%s\n", question, chain(after(t, c, trace.ID{}), e.ID))
-	}
-	tell("Why is there this DNAT rule?", `
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 32, Bare: true})
+		var b strings.Builder
+		tell := func(question, script string, meant func(*trace.Event) bool) {
+			t.Helper()
+			from := mark(t, c)
+			run(t, c, script)
+			e := find(t, after(t, c, from), question, meant)
+			fmt.Fprintf(&b, "%s\n\n%s\n", question, chain(after(t, c, trace.ID{}), e.ID))
+		}
+		tell("Why is there this DNAT rule?", `
 kubectl apply -f manifests/hello.yaml
 kviz wait --timeout 120s 'object("deployments", "demo", "hello-deploy").status.availableReplicas == 2'
 sleep 5`, func(e *trace.Event) bool {
-		r, ok := e.Payload.(*trace.Rule)
-		return ok && !r.Removed && strings.Contains(r.Text, "DNAT") && r.Service == "demo/hello-svc"
-	})
-	tell("Why is a pod with a readiness probe Ready?", probed,
-		changedPod(func(p *corev1.Pod, _ bool) bool { return p.Name == "probed" && pods.Ready(p) }))
-	tell("Why was a pod of a ReplicaSet that was scaled down deleted?", `
+			r, ok := e.Payload.(*trace.Rule)
+			return ok && !r.Removed && strings.Contains(r.Text, "DNAT") && r.Service == "demo/hello-svc"
+		})
+		tell("Why is a pod with a readiness probe Ready?", probed,
+			changedPod(func(p *corev1.Pod, _ bool) bool { return p.Name == "probed" && pods.Ready(p) }))
+		tell("Why was a pod of a ReplicaSet that was scaled down deleted?", `
 kubectl scale -n demo deployment/hello-deploy --replicas=1
 kviz wait --timeout 100s 'object("deployments", "demo", "hello-deploy").status.replicas == 1'
 sleep 40`, changedPod(func(_ *corev1.Pod, deleted bool) bool { return deleted }))
-	tell("Why did a container start a third time?", `
+		tell("Why did a container start a third time?", `
 kubectl run -n demo crash --image=busybox --command -- false
 sleep 120`, func(e *trace.Event) bool {
-		s, ok := e.Payload.(*trace.ContainerState)
-		return ok && s.State == "running" && s.Restarts == 2 && s.Pod == "demo/crash"
-	})
-	run(t, c, `
+			s, ok := e.Payload.(*trace.ContainerState)
+			return ok && s.State == "running" && s.Restarts == 2 && s.Pod == "demo/crash"
+		})
+		run(t, c, `
 kubectl delete -n demo pod/crash pod/probed
 kubectl set image -n demo deployment/hello-deploy hello=nginx:alpine
 kubectl rollout status -n demo deployment/hello-deploy --timeout=100s
 sleep 60`)
-	tell("Why does a container of the former image run after kubectl rollout undo?", `
+		tell("Why does a container of the former image run after kubectl rollout undo?", `
 kubectl rollout undo -n demo deployment/hello-deploy
 kubectl rollout status -n demo deployment/hello-deploy --timeout=100s
 sleep 40`, func(e *trace.Event) bool {
-		s, ok := e.Payload.(*trace.ContainerState)
-		return ok && s.State == "running"
+			s, ok := e.Payload.(*trace.ContainerState)
+			return ok && s.State == "running"
+		})
+		var node string
+		find(t, after(t, c, trace.ID{}), "the deployment's pod", changedPod(func(p *corev1.Pod, _ bool) bool {
+			node = p.Spec.NodeName
+			return strings.HasPrefix(p.Name, "hello-deploy-") && pods.Ready(p) && p.DeletionTimestamp == nil
+		}))
+		tell("Why was a pod of a node without power evicted?", "kviz fault stop node/"+node+"\nsleep 400",
+			changedPod(func(p *corev1.Pod, _ bool) bool { return p.DeletionTimestamp != nil }))
+		tell("Why did a rule of the node without power go when it was back?", "kviz fault start node/"+node+"\nsleep 60", func(e *trace.Event) bool {
+			r, ok := e.Payload.(*trace.Rule)
+			return ok && r.Removed && r.Service == "demo/hello-svc" && r.Node == node
+		})
+		golden(t, "why", b.String())
+		checkCauses(t, after(t, c, trace.ID{}))
 	})
-	var node string
-	find(t, after(t, c, trace.ID{}), "the deployment's pod", changedPod(func(p *corev1.Pod, _ bool) bool {
-		node = p.Spec.NodeName
-		return strings.HasPrefix(p.Name, "hello-deploy-") && pods.Ready(p) && p.DeletionTimestamp == nil
-	}))
-	tell("Why was a pod of a node without power evicted?", "kviz fault stop node/"+node+"\nsleep 400",
-		changedPod(func(p *corev1.Pod, _ bool) bool { return p.DeletionTimestamp != nil }))
-	tell("Why did a rule of the node without power go when it was back?", "kviz fault start node/"+node+"\nsleep 60", func(e *trace.Event) bool {
-		r, ok := e.Payload.(*trace.Rule)
-		return ok && r.Removed && r.Service == "demo/hello-svc" && r.Node == node
-	})
-	golden(t, "why", b.String())
-	checkCauses(t, after(t, c, trace.ID{}))
 }
