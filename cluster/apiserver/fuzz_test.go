@@ -29,6 +29,7 @@ import (
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // sample is what the differential test (proof/testdata/kinds.yaml) has of a kind:
@@ -177,7 +178,7 @@ func (g *target) namespace(k *registry.Kind) string {
 
 // call runs fn as a task of somebody outside, to its end.
 func (g *target) call(fn func(*sim.Task)) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), steady.Patience(g.tb))
 	defer cancel()
 	over := false
 	err := g.kernel.Call(ctx, g.sender, "fuzz", func(t *sim.Task) { fn(t); over = true })

@@ -28,6 +28,7 @@ import (
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // bench is an API server on the bare store with a console before it: no
@@ -160,7 +161,7 @@ func (b *bench) run(tb testing.TB, lines ...string) string {
 	var out bytes.Buffer
 	for _, line := range lines {
 		fmt.Fprintf(&out, "$ %s\n", line)
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), steady.Patience(tb))
 		exit := b.Exec(ctx, line, control.Streams{Out: &out, Err: &out, Source: "test"})
 		cancel()
 		if b := out.Bytes(); len(b) > 0 && b[len(b)-1] != '\n' {

@@ -5,10 +5,10 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"kviz/cluster/console"
 	"kviz/cluster/control"
+	"kviz/raftstore/steady"
 )
 
 // FuzzLine: whatever is typed, the console comes back with an exit status, says
@@ -33,7 +33,7 @@ func FuzzLine(f *testing.F) {
 		if err := b.kernel.Do(b.kernel.Resume); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 		defer cancel()
 		var out bytes.Buffer
 		exit := b.Exec(ctx, line, control.Streams{Out: &out, Err: &out, Source: "test"})

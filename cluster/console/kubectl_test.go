@@ -143,13 +143,13 @@ EOF`,
 	} {
 		t.Run(story.name, func(t *testing.T) {
 			b := newBench(t, console.Config{})
-			golden(t, "kubectl-"+story.name+".txt", steady(b.run(t, story.lines...)))
+			golden(t, "kubectl-"+story.name+".txt", anyMachine(b.run(t, story.lines...)))
 		})
 	}
 }
 
-// steady takes out what depends on the machine the test runs on.
-func steady(s string) string {
+// anyMachine takes out what depends on the machine the test runs on.
+func anyMachine(s string) string {
 	s = regexp.MustCompile(`go1\.[0-9.]+`).ReplaceAllString(s, "go1.x")
 	return s
 }

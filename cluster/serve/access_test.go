@@ -20,6 +20,7 @@ import (
 
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // A program outside is who its certificate says; without credentials it can read
@@ -38,7 +39,7 @@ func TestCredentialsOverTLS(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(admin.CAData)
-	bare := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: time.Minute}
+	bare := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: steady.Patience(t)}
 	defer bare.CloseIdleConnections()
 	for path, want := range map[string]int{
 		"/version": 200, "/healthz": 200, "/livez": 200, "/readyz": 200,

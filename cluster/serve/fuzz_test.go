@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"kviz/assets"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/serve"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 var (
@@ -75,7 +75,7 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		p := e.kernel.NewProcess(trace.Lane{Component: trace.CompClient})
-		ctx, cancel := context.WithTimeout(serve.WithCaller(t.Context(), serve.Caller{User: authn.Admin(), Client: "test", Process: p}), time.Minute)
+		ctx, cancel := context.WithTimeout(serve.WithCaller(t.Context(), serve.Caller{User: authn.Admin(), Client: "test", Process: p}), steady.Patience(t))
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, fuzzMethods[int(method)%len(fuzzMethods)], "http://kviz"+fuzzPaths[int(path)%len(fuzzPaths)], bytes.NewReader(body))
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"kviz/assets"
 	"kviz/cluster/apiserver"
@@ -14,6 +13,7 @@ import (
 	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // late is an API server that answers once the client has gone.
@@ -31,7 +31,7 @@ func (l late) Handle(t *sim.Task, req *request.Request) *request.Response {
 // same, and a watch that it opens ends: nobody is there to take its events.
 func TestNobodyIsLeftToWatch(t *testing.T) {
 	e := newEdge(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	client, leave := context.WithCancel(ctx)
 	left := make(chan struct{})

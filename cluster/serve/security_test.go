@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kviz/cluster/serve"
+	"kviz/raftstore/steady"
 )
 
 // open is an edge behind its listener, for programs outside.
@@ -78,7 +79,7 @@ func TestNothingWithoutCredentials(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(admin.CAData)
-	bare := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: time.Minute}
+	bare := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: steady.Patience(t)}
 	defer bare.CloseIdleConnections()
 	for _, path := range paths {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
@@ -150,7 +151,7 @@ func TestLoopbackOnly(t *testing.T) {
 func TestPodTokenDoesWhatRBACSays(t *testing.T) {
 	e := newEdge(t)
 	_, admin := e.open(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	c := kubernetes.NewForConfigOrDie(admin)
 	must := func(_ any, err error) {
@@ -193,17 +194,14 @@ func TestPodTokenDoesWhatRBACSays(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "reads"}, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: "reader"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "robot", Namespace: "default"}},
 	}, metav1.CreateOptions{}))
-	for pods("default")() != nil && ctx.Err() == nil { // the authorizer hears of a binding through its cache
-		time.Sleep(10 * time.Millisecond)
-	}
+	// The authorizer hears of a binding through its cache.
+	steady.Until(t, "the robot lists pods", func() bool { return pods("default")() == nil })
 	list("pods", pods("default"), fine)
 	list("pods of another namespace", pods("other"), apierrors.IsForbidden)
 	list("deletion of its pod", remove, apierrors.IsForbidden)
 	list("secrets", secrets, apierrors.IsForbidden)
 	zero := int64(0)
 	must(nil, c.CoreV1().Pods("default").Delete(ctx, "p", metav1.DeleteOptions{GracePeriodSeconds: &zero}))
-	for pods("default")() == nil && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond)
-	}
+	steady.Until(t, "the robot lists no more", func() bool { return pods("default")() != nil })
 	list("pods after the pod's end", pods("default"), apierrors.IsUnauthorized)
 }

@@ -35,6 +35,7 @@ import (
 	"kviz/cluster/storage"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // edge is an API server on the bare store behind its HTTP edge, in virtual
@@ -83,7 +84,7 @@ func newEdge(tb testing.TB) *edge {
 func (e *edge) do(tb testing.TB, method, path, body string, headers ...string) *http.Response {
 	tb.Helper()
 	p := e.kernel.NewProcess(trace.Lane{Component: trace.CompClient})
-	ctx, cancel := context.WithTimeout(serve.WithCaller(context.Background(), serve.Caller{User: authn.Admin(), Client: "test", Process: p}), time.Minute)
+	ctx, cancel := context.WithTimeout(serve.WithCaller(context.Background(), serve.Caller{User: authn.Admin(), Client: "test", Process: p}), steady.Patience(tb))
 	tb.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, method, "http://kviz"+path, strings.NewReader(body))
 	if err != nil {
@@ -298,7 +299,7 @@ func informer(t *testing.T, cfg *rest.Config, contentType string) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.ContentType, cfg.AcceptContentTypes = contentType, contentType+",application/json"
 	c := kubernetes.NewForConfigOrDie(cfg)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	name := "before-" + strings.ReplaceAll(filepath.Base(contentType), ".", "-")
 	create := func(name string) {

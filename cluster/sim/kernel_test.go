@@ -10,6 +10,7 @@ import (
 
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // run runs body as a task of a fresh kernel and stops when it returns.
@@ -21,7 +22,7 @@ func run(t testing.TB, cfg sim.Config, body func(*sim.Task)) error {
 		defer k.Stop()
 		body(t)
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), steady.Patience(t))
 	defer cancel()
 	return k.Run(ctx)
 }

@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
+	"kviz/raftstore/steady"
 )
 
 // world is a client on a store, with everything it emitted.
@@ -47,7 +48,7 @@ func run(t *testing.T, s raftstore.Store, healthy func() bool, body func(*world,
 		defer w.k.Stop()
 		body(w, tk)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	defer cancel()
 	if err := w.k.Run(ctx); err != nil {
 		t.Fatal(err)
@@ -284,72 +285,72 @@ func TestForeignWritesComeBetweenOurs(t *testing.T) {
 // Keys under leases go at the lease's end, all in one revision and at the same
 // moment of virtual time in every run, with members as without.
 func TestLeasesRunOutInVirtualTime(t *testing.T) {
-	var first string
-	for name, members := range map[string]int{"bare": 0, "three members": 3, "three members again": 3} {
-		w := &world{}
-		w.k = sim.New(sim.Config{Seed: 5, Sink: w})
-		clock := NewClock(w.k)
-		cfg := raftstore.Config{Clock: clock, Members: members, NoSync: true, Dir: t.TempDir()}
-		s := raftstore.OpenBareWith(cfg)
-		if members > 0 {
-			r, err := raftstore.Open(cfg)
-			if err != nil {
+	steady.Bubble(t, func(t *testing.T) {
+		var first string
+		for name, members := range map[string]int{"bare": 0, "three members": 3, "three members again": 3} {
+			w := &world{}
+			w.k = sim.New(sim.Config{Seed: 5, Sink: w})
+			clock := NewClock(w.k)
+			cfg := raftstore.Config{Clock: clock, Members: members, NoSync: true, Dir: t.TempDir()}
+			s := raftstore.OpenBareWith(cfg)
+			if members > 0 {
+				r, err := raftstore.Open(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s = r
+				steady.Until(t, "a leader", r.Healthy)
+			}
+			w.c = New(w.k, s)
+			w.c.Use(clock)
+			var text strings.Builder
+			w.k.NewProcess(trace.Lane{Component: "test"}).Go("main", func(tk *sim.Task) {
+				defer w.k.Stop()
+				leases := w.c.Connect("test").NewLeases("events")
+				for i := range 5 {
+					id, err := leases.Get(tk, time.Minute)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					req := put(fmt.Sprintf("/registry/events/%d", i), "x")
+					req.Success[0].GetRequestPut().Lease = id
+					if _, _, err := w.c.Txn(tk, req); err != nil {
+						t.Error(err)
+					}
+					tk.Sleep(time.Second)
+				}
+				tk.Sleep(2 * time.Minute)
+				if v, _ := get(t, w, tk, "/registry/events/0"); v != "" {
+					t.Errorf("%s: an Event is there a minute after its lease ended", name)
+				}
+			})
+			if err := w.k.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s = r
-			for !r.Healthy() {
-				time.Sleep(time.Millisecond)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
 			}
-		}
-		w.c = New(w.k, s)
-		w.c.Use(clock)
-		var text strings.Builder
-		w.k.NewProcess(trace.Lane{Component: "test"}).Go("main", func(tk *sim.Task) {
-			defer w.k.Stop()
-			leases := w.c.Connect("test").NewLeases("events")
-			for i := range 5 {
-				id, err := leases.Get(tk, time.Minute)
-				if err != nil {
-					t.Error(err)
-					return
+			gone := 0
+			for _, e := range w.events {
+				switch p := e.Payload.(type) {
+				case *trace.StoreLease:
+					fmt.Fprintf(&text, "%s %s %d keys\n", e.At, e.Kind, len(p.Keys))
+					gone += len(p.Keys)
+				case *trace.Commit:
+					fmt.Fprintf(&text, "%s %s %d\n", e.At, e.Kind, p.Revision)
 				}
-				req := put(fmt.Sprintf("/registry/events/%d", i), "x")
-				req.Success[0].GetRequestPut().Lease = id
-				if _, _, err := w.c.Txn(tk, req); err != nil {
-					t.Error(err)
-				}
-				tk.Sleep(time.Second)
 			}
-			tk.Sleep(2 * time.Minute)
-			if v, _ := get(t, w, tk, "/registry/events/0"); v != "" {
-				t.Errorf("%s: an Event is there a minute after its lease ended", name)
+			if gone != 5 {
+				t.Errorf("%s: %d keys went with their leases, want 5", name, gone)
 			}
-		})
-		if err := w.k.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		gone := 0
-		for _, e := range w.events {
-			switch p := e.Payload.(type) {
-			case *trace.StoreLease:
-				fmt.Fprintf(&text, "%s %s %d keys\n", e.At, e.Kind, len(p.Keys))
-				gone += len(p.Keys)
-			case *trace.Commit:
-				fmt.Fprintf(&text, "%s %s %d\n", e.At, e.Kind, p.Revision)
+			if first == "" {
+				first = text.String()
+			} else if text.String() != first {
+				t.Errorf("%s:\n%sagainst\n%s", name, text.String(), first)
 			}
 		}
-		if gone != 5 {
-			t.Errorf("%s: %d keys went with their leases, want 5", name, gone)
-		}
-		if first == "" {
-			first = text.String()
-		} else if text.String() != first {
-			t.Errorf("%s:\n%sagainst\n%s", name, text.String(), first)
-		}
-	}
+	})
 }
 
 // Who waits no longer than his deadline hears that it is over, as of a context; what he

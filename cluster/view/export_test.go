@@ -7,6 +7,17 @@ func Marks(h *History) int {
 	return len(h.marks)
 }
 
+// MarkEvery is how many events lie between two states that are kept.
+const MarkEvery = markEvery
+
+// Distance is how many events must be folded to reach a position.
+func Distance(h *History, pos uint64) (n int, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	from, ok := h.nearest(pos + 1)
+	return int(pos + 1 - from.pos), ok
+}
+
 // Folds lists the kinds that change the state.
 var Folds = folds
 
