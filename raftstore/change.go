@@ -27,6 +27,9 @@ func (ms *membership) change(propose func(leadership) error) error {
 		case !errors.Is(err, member.ErrNotLeader):
 			return err
 		}
+		if ms.order.clock.now() >= deadline { // a leader that is handing over refuses for as long as that takes
+			return late
+		}
 		ms.order.sleep(5 * time.Millisecond)
 	}
 }

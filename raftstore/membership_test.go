@@ -342,6 +342,29 @@ func copyFile(t *testing.T, from, to string) {
 	must(t, os.WriteFile(to, data, 0o600))
 }
 
+// A change that is asked for while the leader hands over, which it does in vain, ends when
+// its time is over.
+func TestAChangeDuringAHandoverEnds(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		s := open(t, raftstore.Config{NoSync: true, Members: 4, RequestTimeout: time.Second})
+		mustPut(t, s, "k", "1")
+		leader := s.Leader()
+		heir := other(leader)
+		must(t, s.Cut(heir, leader))
+		mustPut(t, s, "k", "the answer to this does not come")
+		if err := s.TransferLeadership(heir); err == nil {
+			t.Error("the leadership was handed over without a word from the heir")
+		}
+		began := time.Now()
+		_, err := s.AddMember(false)
+		if took := time.Since(began); err != rpctypes.ErrGRPCTimeout || took > 1100*time.Millisecond {
+			t.Errorf("after %v: %v", took, err)
+		}
+		s.Heal()
+		steady.Until(t, "the store goes on", func() bool { return call(s, putReq("k", "2")).Err == nil })
+	})
+}
+
 // Whatever is under way when the store is closed ends.
 func TestClosingDuringAChange(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
