@@ -10,11 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apidiscovery "k8s.io/api/apidiscovery/v2"
+
+	"kviz/raftstore/steady"
 )
 
 // sides starts both servers.
 func sides(t *testing.T) (upstream, kviz *side) {
 	t.Helper()
+	steady.RealTime(t, "kube-apiserver knows no other time")
 	upstream, stop, err := startUpstream(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +36,7 @@ func sides(t *testing.T) (upstream, kviz *side) {
 			t.Error(err)
 		}
 	})
+	upstream.patience, kviz.patience = steady.Patience(t), steady.Patience(t)
 	return upstream, kviz
 }
 

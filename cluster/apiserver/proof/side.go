@@ -28,8 +28,8 @@ type step struct {
 	contentType  string // application/json where there is a body and this is ""
 	accept       string // application/json where this is ""
 	headers      [][2]string
-	// until repeats the request until this code is answered, ten seconds at most:
-	// kube-apiserver hears of its own objects by watches.
+	// until repeats the request until this code is answered, for as long as the side's
+	// patience lasts: kube-apiserver hears of its own objects by watches.
 	until int
 }
 
@@ -44,6 +44,7 @@ type side struct {
 	name, url, token string
 	client           *http.Client
 	vars             map[string]string
+	patience         time.Duration // how long a step may wait for its code
 	// waits, if set, is told that somebody waits for time to pass, and when no more.
 	waits func(bool)
 }
@@ -69,7 +70,7 @@ type answer struct {
 // it is asked again by the machine's clock, since the real kube-apiserver knows no
 // other.
 func (s *side) ask(st step) (answer, error) {
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(s.patience); ; time.Sleep(20 * time.Millisecond) {
 		a, err := s.once(st)
 		if err != nil || st.until == 0 || a.code == st.until || time.Now().After(end) {
 			return a, err
