@@ -30,10 +30,14 @@ func (p *pace) anchor(virt time.Duration) {
 // rebase makes now the moment from which the two times run, and loses nothing of
 // what has passed: the rate is about to change.
 func (p *pace) rebase(now time.Duration) {
-	if at, tied := p.reached(); tied {
-		now = max(now, at)
+	at, tied := p.reached()
+	if !tied || at >= now {
+		p.anchor(max(now, at))
+		return
 	}
+	ahead := time.Duration(float64(now-at) / p.rate()) // in real time, up to slack: nor is that won by a change of the rate
 	p.anchor(now)
+	p.wall = p.wall.Add(ahead)
 }
 
 func (p *pace) mayAdvance() bool { return p.free || !p.demanded || p.demand > 0 }

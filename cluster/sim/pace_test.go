@@ -135,6 +135,17 @@ func TestARecoveredStoreIsNotCaughtUpWith(t *testing.T) {
 	}
 }
 
+// Timers that fall due a little later fire in the same wake-up; a rate that changes meanwhile, as it does
+// each time the store cannot answer, must not take the time until then for passed.
+func TestChangesOfTheRateWinNoTime(t *testing.T) {
+	pace := paced(t, sim.Config{}, 200, func(k *sim.Kernel, _ *sim.Process) {
+		at(time.Millisecond, time.Second, func() { _ = k.Do(func() { k.SetSpeed(200) }) })
+	})
+	if math.Abs(pace-200) > 10 {
+		t.Errorf("a second has %.1f virtual ones, want 200", pace)
+	}
+}
+
 // What has passed until somebody pauses has passed; while the cluster stands nothing does.
 func TestPausingTakesNothingFromTheTimeBefore(t *testing.T) {
 	got := paced(t, sim.Config{}, 1, func(k *sim.Kernel, p *sim.Process) {
