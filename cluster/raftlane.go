@@ -86,7 +86,7 @@ func (l *raftLane) measure(e raftstore.Event, payload any) {
 			done++
 		}
 		if done > 0 {
-			p.Took = e.Wall.Sub(list[done-1].at)
+			p.Took = max(e.Wall.Sub(list[done-1].at), 1) // a clock may not have moved meanwhile, but it was measured
 		}
 		if was := l.committed[e.Member]; was > 0 && was < e.Progress.Index {
 			p.Entries = int(e.Progress.Index - was)
