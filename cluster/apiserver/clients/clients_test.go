@@ -10,12 +10,12 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kviz/cluster"
+	"kviz/raftstore/steady"
 )
 
 // served is a cluster that programs outside can use.
@@ -26,7 +26,8 @@ type served struct {
 
 func serve(t *testing.T) *served {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	steady.RealTime(t, "its clients are programs that wait by the machine's clock")
+	ctx, cancel := context.WithTimeout(t.Context(), steady.Patience(t))
 	t.Cleanup(cancel)
 	// A hundred times as fast as the machine's clock: what takes a cluster half a
 	// minute is over before a client that asks every second has asked twice.

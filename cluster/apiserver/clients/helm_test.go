@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"helm.sh/helm/v4/pkg/action"
 	"helm.sh/helm/v4/pkg/chart/loader"
@@ -14,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"kviz/raftstore/steady"
 )
 
 // Helm installs a chart of a dozen kinds with a custom resource and a hook, waits until
@@ -26,10 +27,8 @@ func TestHelm(t *testing.T) {
 	}
 }
 
-const timeout = 2 * time.Minute
-
 func (s *served) life(t *testing.T, serverSide bool) {
-	namespace := fmt.Sprintf("shop-%v", serverSide)
+	namespace, timeout := fmt.Sprintf("shop-%v", serverSide), 2*steady.Patience(t)
 	flags := genericclioptions.NewConfigFlags(false)
 	flags.KubeConfig, flags.Namespace = &s.kubeconfig, &namespace
 	cfg := action.NewConfiguration()

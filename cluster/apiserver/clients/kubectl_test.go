@@ -13,6 +13,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"kviz/raftstore/steady"
 )
 
 // kubectl is one built from Kubernetes' own tree, in processes of its own, over
@@ -22,10 +24,10 @@ type kubectl struct {
 	kubeconfig string
 }
 
-func buildKubectl(t *testing.T, kubeconfig string) *kubectl {
+func buildKubectl(t *testing.T) *kubectl {
 	t.Helper()
 	dir := t.TempDir()
-	k := &kubectl{filepath.Join(t.TempDir(), "kubectl"), dir, kubeconfig}
+	k := &kubectl{filepath.Join(t.TempDir(), "kubectl"), dir, ""}
 	version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +46,7 @@ func (k *kubectl) sh(t *testing.T, line, input string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	cmd.Dir, cmd.Stdin = k.dir, strings.NewReader(input)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+k.kubeconfig, "KUBECACHEDIR="+filepath.Join(k.dir, "cache"), "PATH="+filepath.Dir(k.bin)+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+k.kubeconfig, "KUBECACHEDIR="+filepath.Join(k.dir, "cache"), "PATIENCE="+steady.Patience(t).String(), "PATH="+filepath.Dir(k.bin)+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -52,8 +54,9 @@ func (k *kubectl) sh(t *testing.T, line, input string) (string, error) {
 // Every line of testdata/kubectl.txt is answered as it says there; then kubectl makes, lists,
 // describes and deletes an object of every kind that is served.
 func TestKubectl(t *testing.T) {
+	k := buildKubectl(t)
 	s := serve(t)
-	k := buildKubectl(t, s.kubeconfig)
+	k.kubeconfig = s.kubeconfig
 	t.Run("script", k.script)
 	t.Run("every kind", func(t *testing.T) { k.kinds(t, s) })
 }
@@ -158,7 +161,7 @@ func (k *kubectl) kind(t *testing.T, full, groupVersion string, r metav1.APIReso
 		{"describe " + full + " " + name, "Name:"},
 		{"explain " + r.Name + " --api-version=" + groupVersion, "KIND:       " + r.Kind},
 		{"label " + full + " " + name + " told-", "unlabeled"},
-		{"delete " + full + " " + name + " --now --timeout=60s", "deleted"},
+		{"delete " + full + " " + name + " --now --timeout=$PATIENCE", "deleted"},
 	} {
 		out, err := k.sh(t, "kubectl "+step.command, "")
 		if err != nil || !strings.Contains(out, step.want) {
