@@ -273,7 +273,7 @@ func TestAHostileLessonReachesNothing(t *testing.T) {
 	if err := p.Start("L90"); err != nil {
 		t.Fatal(err)
 	}
-	look := p.until("is the scene set", func(l lessons.Look) bool { return l.Beat != nil || l.Active && !l.Setting })
+	look := p.until("the scene is set", func(l lessons.Look) bool { return l.Beat != nil || l.Active && !l.Setting })
 	if look.Trouble != "" || look.Beat == nil {
 		t.Fatalf("the scene: %s %s", look.Trouble, look.Text)
 	}

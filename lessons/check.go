@@ -38,11 +38,15 @@ func NewTrials(atOnce int) *Trials { return &Trials{slots: make(chan struct{}, m
 // set, what it offers and the other accepted scripts meet its goals, its near-misses do not, and
 // every prediction comes out as marked. screen, where there is one, proves what beats show.
 func (t *Trials) Check(ctx context.Context, l *Lesson, boot Boot, screen Screen) error {
-	all := l.trials(ctx, boot, screen)
+	all := l.Trials()
 	if t.Fast {
 		all = all[:1]
 	}
-	return t.run(l, all)
+	tries := make([]func() error, len(all))
+	for i, trial := range all {
+		tries[i] = func() error { return trial.Try(ctx, boot, screen) }
+	}
+	return t.run(l, tries)
 }
 
 // run makes trials of a lesson, as many at once as there are slots.

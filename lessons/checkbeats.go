@@ -12,34 +12,6 @@ import (
 	"kviz/cluster/view"
 )
 
-// trials are the proofs of a lesson in beats, each with a fresh cluster: what it offers
-// solves it, beat by beat, every stop comes, every value in a text is known and every claim
-// holds there, and every prediction comes out as marked; an accepted script does for the
-// offers of its beat, and a near-miss does not.
-func (l *Lesson) trials(ctx context.Context, boot Boot, screen Screen) []func() error {
-	trials := []func() error{func() error {
-		_, err := l.prove(ctx, boot, screen)
-		return err
-	}}
-	for _, name := range sorted(l.Accepted) {
-		trials = append(trials, func() error {
-			if err := l.instead(ctx, boot, name, l.Accepted[name], true); err != nil {
-				return fmt.Errorf("accepted/%s: %w", name, err)
-			}
-			return nil
-		})
-	}
-	for _, name := range sorted(l.Near) {
-		trials = append(trials, func() error {
-			if err := l.instead(ctx, boot, name, l.Near[name], false); err != nil {
-				return fmt.Errorf("near-miss/%s: %w", name, err)
-			}
-			return nil
-		})
-	}
-	return trials
-}
-
 // staged boots a cluster, sets the lesson's scene and begins an attempt.
 func (l *Lesson) staged(ctx context.Context, boot Boot) (r *recipe, end func() error, err error) {
 	c, closer, err := boot()
@@ -53,7 +25,7 @@ func (l *Lesson) staged(ctx context.Context, boot Boot) (r *recipe, end func() e
 	end = func() error { return errors.Join(closer.Close(), os.RemoveAll(dir)) }
 	c.Stand(dir)
 	c = l.on(c, dir)
-	if err := errors.Join(c.Resume(), c.Speed(0)); err != nil {
+	if err := errors.Join(c.Resume(), c.Speed(quick)); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
 	if out, exit := perform(ctx, c, l.setup(), "setup.sh"); exit != 0 {
@@ -212,11 +184,11 @@ func (a *Attempt) provedParts(step *Step) error {
 // instead brings an attempt to the beat that a script's name begins with, and runs the script
 // in the place of the beat's offers.
 func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, passes bool) (err error) {
-	id, _, _ := strings.Cut(name, ".")
-	beat := slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == id })
+	beat := l.beatOf(name)
 	if beat < 0 {
-		return fmt.Errorf("there is no beat %q: a script is called BEAT.name.sh", id)
+		return fmt.Errorf("there is no beat for %q: a script is called BEAT.name.sh", name)
 	}
+	id := l.Steps[beat].ID
 	r, end, err := l.staged(ctx, boot)
 	if err != nil {
 		return err
@@ -256,7 +228,7 @@ func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, pa
 	wait := patience
 	if !passes {
 		wait = missWait
-		if err := r.c.Speed(missSpeed); err != nil {
+		if err := r.c.Speed(quick); err != nil {
 			return err
 		}
 	}
@@ -275,15 +247,10 @@ func (l *Lesson) instead(ctx context.Context, boot Boot, name, script string, pa
 	return nil
 }
 
-const (
-	// missWait is the real time in which a near-miss must not come to meet the goals: that of some
-	// elections.
-	missWait = 1500 * time.Millisecond
-	// missSpeed is how many seconds pass in the cluster meanwhile in one of these. That is a
-	// minute, more than what holds, backs off or times out in a lesson takes; hours would cost
-	// the processor that other trials wait for.
-	missSpeed = 40
-)
+// missWait is the time of the members of the store in which a near-miss must not come to meet the
+// goals: that of some elections. In the cluster it is a minute, more than what holds, backs off
+// or times out in a lesson takes.
+const missWait = 1500 * time.Millisecond
 
 func noMistake(a *Attempt) bool { g, _, _ := a.Mistake(); return g == nil }
 

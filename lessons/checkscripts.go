@@ -42,9 +42,14 @@ func (l *Lesson) checkScripts() error {
 	return errors.Join(wrong...)
 }
 
-// parses reads a script as the console does.
+// readScript reads a script as the console does.
+func readScript(name, script string) (*syntax.File, error) {
+	return syntax.NewParser().Parse(strings.NewReader(script), name)
+}
+
+// parses refuses a script that the console cannot read, or that may never end.
 func parses(name, script string) error {
-	file, err := syntax.NewParser().Parse(strings.NewReader(script), name)
+	file, err := readScript(name, script)
 	if err != nil {
 		return err
 	}

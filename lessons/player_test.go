@@ -2,13 +2,14 @@ package lessons_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/lessons"
+	"kviz/raftstore/steady"
 )
 
 // player drives lessons through their API, as the explorer does.
@@ -21,20 +22,14 @@ type player struct {
 // until looks until something holds, and gives what is shown then.
 func (p *player) until(what string, ok func(lessons.Look) bool) lessons.Look {
 	p.t.Helper()
-	end := time.After(60 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		look := p.Look()
-		if ok(look) {
-			return look
+	var look lessons.Look
+	steady.Await(p.t, what, func() error {
+		if look = p.Look(); !ok(look) {
+			return fmt.Errorf("step %d shows:\n%s", look.Step, look.Text)
 		}
-		select {
-		case <-end:
-			p.t.Fatalf("never %s; step %d shows:\n%s", what, look.Step, look.Text)
-		case <-tick.C:
-		}
-	}
+		return nil
+	})
+	return look
 }
 
 func (p *player) out(line string) string {

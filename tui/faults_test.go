@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/fault"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 	"kviz/tui/tuitest"
 )
 
@@ -150,11 +151,13 @@ func (c agreeing) Fault(ctx context.Context, f control.Fault) error {
 func TestAFaultThatWaitsLeavesTheKeysAlone(t *testing.T) {
 	for name, keys := range map[string][]string{"chosen": {"enter"}, "typed": {"end", "up", "enter", "2", "s", "enter"}} {
 		t.Run(name, func(t *testing.T) {
-			d := explore(t, 120, 40, -1, func(c *Config) { c.Cluster = agreeing{c.Cluster.(*tuitest.Cluster), make(chan struct{})} })
-			d.press("right", "f").press(keys...)
-			d.shows("PAUSED", "under way: ", "waits until it goes on")
-			d.press("space").settle()
-			d.shows("RUNNING", "done: ")
+			steady.Bubble(t, func(t *testing.T) {
+				d := explore(t, 120, 40, -1, func(c *Config) { c.Cluster = agreeing{c.Cluster.(*tuitest.Cluster), make(chan struct{})} })
+				d.press("right", "f").press(keys...)
+				d.shows("PAUSED", "under way: ", "waits until it goes on")
+				d.press("space").settle()
+				d.shows("RUNNING", "done: ")
+			})
 		})
 	}
 }

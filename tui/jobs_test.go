@@ -7,11 +7,11 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/control"
+	"kviz/raftstore/steady"
 	"kviz/tui/tuitest"
 )
 
@@ -67,14 +67,12 @@ func hold(t *testing.T, w, h int) (*driver, func(line string) *held) {
 // until waits for what a command's end brings.
 func (d *driver) until(what string) {
 	d.t.Helper()
-	end := time.After(time.Minute)
-	for d.look(); !strings.Contains(d.screen(), what); d.look() {
-		select {
-		case <-end:
-			d.t.Fatalf("the screen never showed %q:\n%s", what, d.screen())
-		case <-time.After(time.Millisecond):
+	steady.Await(d.t, fmt.Sprintf("%q on the screen", what), func() error {
+		if d.look(); !strings.Contains(d.screen(), what) {
+			return errors.New("it shows:\n" + d.screen())
 		}
-	}
+		return nil
+	})
 }
 
 const header = "NAME   READY   STATUS    RESTARTS   AGE\n"

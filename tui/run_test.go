@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/vt"
@@ -17,6 +17,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 	"kviz/tui/action"
 	"kviz/tui/pane"
 	"kviz/tui/pane/store"
@@ -66,19 +67,14 @@ func (t *terminal) screen() string {
 
 func (t *terminal) await(tb testing.TB, text string) string {
 	tb.Helper()
-	end := time.After(time.Minute)
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		if s := t.screen(); strings.Contains(s, text) {
-			return s
+	s := ""
+	steady.Await(tb, fmt.Sprintf("%q on the screen", text), func() error {
+		if s = t.screen(); !strings.Contains(s, text) {
+			return errors.New("it shows:\n" + s)
 		}
-		select {
-		case <-end:
-			tb.Fatalf("%q never appeared on the screen:\n%s", text, t.screen())
-		case <-poll.C:
-		}
-	}
+		return nil
+	})
+	return s
 }
 
 func (t *terminal) bytes() string {
@@ -105,9 +101,7 @@ func TestProgramDrawsStepsAndLeaves(t *testing.T) {
 	if _, err := term.typ.Write([]byte(".")); err != nil {
 		t.Fatal(err)
 	}
-	for c.Trace().Len() == before { // the step is taken before its number can be waited for
-		time.Sleep(time.Millisecond)
-	}
+	steady.Until(t, "a step", func() bool { return c.Trace().Len() > before }) // before its number can be waited for
 	term.await(t, "#"+c.Trace().Last().ID.String())
 	want := c.Trace().Last().ID.String()
 	term.await(t, "of #"+want)

@@ -4,12 +4,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 	"kviz/tui"
 )
 
@@ -50,11 +50,7 @@ func TestABranchSavedAndOpenedAgainIsTheSame(t *testing.T) {
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); !c.Clock().Paused; {
-		if time.Now().After(end) {
-			t.Fatal("it does not stand")
-		}
-	}
+	steady.Until(t, "it stands", func() bool { return c.Clock().Paused })
 	path := filepath.Join(t.TempDir(), "branch.kvrun")
 	if err := again.Save(path); err != nil {
 		t.Fatal(err)

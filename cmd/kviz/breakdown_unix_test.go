@@ -5,20 +5,21 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"kviz/raftstore/steady"
 )
 
 // Whatever breaks down while the screen is shown, the terminal is given back as
 // it was, the exit status says that something is wrong, and the report has what
 // is needed to see it again.
 func TestABreakdownGivesTheTerminalBack(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	for name, report := range map[string]string{
 		"kviz-update":    "The explorer broke down, not the cluster.",
 		"kviz-goroutine": "The explorer broke down, not the cluster.",
 		"kviz-kernel":    "kviz found something that must never happen.",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := beginAs(t, name, t.TempDir(), 100, 30, "explore", "--seed", "5")
 			if name == "kviz-kernel" { // what was seen can still be looked at
 				s.sees("ENDED").press(",").sees("PAST").press("q")

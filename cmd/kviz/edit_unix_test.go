@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kviz/raftstore/steady"
 )
 
 // editor writes a program into a folder that stands in for a person's editor: it says
@@ -32,7 +34,7 @@ stty raw -echo
 // terminal to itself, and is whole when it comes back, whatever the editor did to the
 // terminal, and at another size too.
 func TestEditInTheExplorer(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	editor(t, home)
 	s := begin(t, home, 120, 40, "explore", "--speed", "5")
@@ -83,7 +85,7 @@ func (s *terminal) sound() {
 
 // A process that gets SIGTERM while an editor is open ends in order, and takes the editor along.
 func TestEndedInTheEditor(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	editor(t, home)
 	s := begin(t, home, 80, 24, "explore")
@@ -100,7 +102,7 @@ func TestEndedInTheEditor(t *testing.T) {
 
 // kubectl edit in the console without the explorer, typed at it and as -c.
 func TestEditAtThePrompt(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	editor(t, home)
 	s := begin(t, home, 100, 30, "sh")

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kviz/raftstore/steady"
 )
 
 // An author sees each save on the stage: a mistake in the strip, while all goes on as it was, and what is
 // right at the beat where the lesson stood. An editor that puts a new file in the place of the old one saves too.
 func TestALessonIsWatched(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	dir := filepath.Join(home, "L50-my-topic")
 	if out, err := exec.Command("kviz", "lesson", "new", dir).CombinedOutput(); err != nil {

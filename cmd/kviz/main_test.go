@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"flag"
 	"io"
 	"maps"
 	"net"
@@ -25,31 +24,27 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 func TestMain(m *testing.M) {
 	programs := fallers()
 	programs["kviz"] = func() { os.Exit(Main()) }
-	testscript.Main(waiting{m}, programs)
+	testscript.Main(m, programs)
 }
 
-// waiting are tests of which most wait for a program that they have started: more of them run
-// at once than there are processors.
-type waiting struct{ *testing.M }
-
-func (w waiting) Run() int {
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		f.Value.Set("4")
-	}
-	return w.M.Run()
-}
+// Why the tests that start kviz need the real machine.
+const (
+	aProcess  = "kviz is a process"
+	aTerminal = "kviz is a process at a terminal"
+)
 
 // The command line as its users meet it: testdata/*.txtar.
 func TestCommandLine(t *testing.T) { runScripts(t, "testdata", nil) }
 
 // runScripts runs the scripts of a folder, which have more commands than all have.
 func runScripts(t *testing.T, dir string, more map[string]func(*testscript.TestScript, bool, []string)) {
+	steady.RealTime(t, aProcess)
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"waitfor": waitFor, "waitready": waitReady, "findid": findID, "memberid": memberID, "freeports": freePorts, "etcdget": etcdGet, "empty": empty, "documented": documented,
 		"breakoff": changed(func(b []byte) []byte { return b[:len(b)-6] }), // within the mark of its end
@@ -64,43 +59,46 @@ func runScripts(t *testing.T, dir string, more map[string]func(*testscript.TestS
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TMPDIR", e.WorkDir)
+			e.Values[limit{}] = steady.Patience(t)
 			return nil
 		},
 	})
+}
+
+// limit is the key of how long a script waits for one thing.
+type limit struct{}
+
+// patience is for how long a script waits for one thing.
+func patience(ts *testscript.TestScript) time.Duration { return ts.Value(limit{}).(time.Duration) }
+
+// until waits until something holds.
+func until(ts *testscript.TestScript, what string, holds func() bool) {
+	for end := time.Now().Add(patience(ts)); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("after %s still not: %s", patience(ts), what)
+		}
+	}
 }
 
 // waitFor FILES [PATTERN] waits until a program in the background has written a file
 // that FILES matches, and something in it that the pattern matches.
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile(strings.Join(args[1:], ""))
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for range 6000 {
+	until(ts, strings.Join(args, ": ")+" is written", func() bool {
 		files, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
-		for _, path := range files {
-			if b, err := os.ReadFile(path); err == nil && pattern.Match(b) {
-				return
-			}
-		}
-		<-tick.C
-	}
-	ts.Fatalf("%s was not written within 30 s", strings.Join(args, ": "))
+		return slices.ContainsFunc(files, func(path string) bool {
+			b, err := os.ReadFile(path)
+			return err == nil && pattern.Match(b)
+		})
+	})
 }
 
 // waitReady waits until the cluster that is being served answers: its ports are open, and
 // written down, before it does.
 func waitReady(ts *testscript.TestScript, neg bool, _ []string) {
 	waitFor(ts, neg, []string{"kviz/*/endpoints.json"})
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for range 600 {
-		if ts.Exec("kviz", "kubectl", "get", "--raw", "/readyz") == nil {
-			return
-		}
-		<-tick.C
-	}
-	ts.Fatalf("what is served is not ready after 600 tries")
+	until(ts, "what is served is ready", func() bool { return ts.Exec("kviz", "kubectl", "get", "--raw", "/readyz") == nil })
 }
 
 // memberID NAME puts the ID of the learner that etcdctl member list has just shown
@@ -181,7 +179,7 @@ func etcdGet(ts *testscript.TestScript, neg bool, args []string) {
 	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	ts.Check(err)
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience(ts))
 	defer cancel()
 	got, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(args[1])})
 	if neg && err == nil {
@@ -217,7 +215,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 
 // Who reads --plain through a pipe may stop reading: then kviz ends, in order.
 func TestPlainEndsWhenNobodyReads(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aProcess)
 	home := t.TempDir()
 	for _, args := range [][]string{{"explore", "--plain", "--trace", "out.kvrun"}, {"replay", "--plain", "out.kvrun"}, {"trace", "out.kvrun"}} {
 		kviz := exec.Command("kviz", args...)

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -43,7 +42,7 @@ func signalled(ts *testscript.TestScript, _ bool, args []string) {
 	sent := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[args[0]]
 	path, err := exec.LookPath("kviz")
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience(ts))
 	defer cancel()
 	c := exec.CommandContext(ctx, path, args[2:]...)
 	for _, name := range []string{"XDG_RUNTIME_DIR", "HOME", "TMPDIR"} {

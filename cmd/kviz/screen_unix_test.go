@@ -20,6 +20,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"kviz/raftstore/steady"
 )
 
 // terminal is kviz itself on a terminal of its own, driven by keys, and looked at
@@ -142,7 +144,7 @@ func (s *terminal) misses(what string) *terminal {
 
 func (s *terminal) until(wrong string, ok func(string) bool, what []string) {
 	s.t.Helper()
-	end := time.After(60 * time.Second)
+	end := time.After(steady.Patience(s.t))
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
 	for !ok(s.text()) {
@@ -165,7 +167,7 @@ func (s *terminal) goroutines() string {
 	}
 	select {
 	case <-s.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(steady.Patience(s.t)):
 	}
 	return s.all()[told:]
 }
@@ -194,7 +196,7 @@ func (s *terminal) ends(exit int) string {
 	var err error
 	select {
 	case err = <-s.done:
-	case <-time.After(60 * time.Second):
+	case <-time.After(steady.Patience(s.t)):
 		s.t.Fatalf("kviz did not end:\n%s", s.text())
 	}
 	code := 0
@@ -216,7 +218,7 @@ func (s *terminal) ends(exit int) string {
 // Whoever comes for the first time is told in one line each what there is, can
 // look into everything, and come back.
 func TestTheFirstVisit(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 80, 24)
 	s.sees("Explore", "Lessons", "Scenarios", "Recording", "Declarative f2", "Convergence f3", "Distributed f4", "3/3 quorum")
 	s.press("down", "down").sees("learn by doing, step by step").press("enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
@@ -228,7 +230,7 @@ func TestTheFirstVisit(t *testing.T) {
 
 // From apply to the rule in the kernel, why it is there, and back to then.
 func TestWhyIsThisRuleHere(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
 	s.sees("RUNNING").press(":").command("kubectl apply -f manifests/hello.yaml").sees("service/hello-svc created")
 	s.press("esc", "esc").misses("Console").press("8", "z").sees("Network", "DNAT 10.244")
@@ -251,7 +253,7 @@ func TestWhyIsThisRuleHere(t *testing.T) {
 // Two of three members stop: nothing can be written, the pods run on, and all
 // comes back; what was seen can be gone back to.
 func TestWithoutAQuorum(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
 	s.sees("RUNNING").press(":").command("kubectl create deployment web --image=nginx:stable --replicas=2").sees("web created")
 	s.command("kubectl rollout status deployment/web").sees("successfully rolled out").press("esc", "2")
@@ -278,7 +280,7 @@ func TestWithoutAQuorum(t *testing.T) {
 // A lesson in beats, on the smallest screen: what is offered is run, changed before it is run, or typed
 // by hand; the explorer is a key away; leaving in the middle loses nothing, on whatever cluster there is then.
 func TestLessonInBeatsByKeys(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	s := begin(t, home, 80, 24, "lesson", "start", "L02", "--speed", "10")
 	s.sees("beat 1 of").misses("Setting the scene")
@@ -306,7 +308,7 @@ func TestLessonInBeatsByKeys(t *testing.T) {
 
 // Questions of a lesson that is done come back: on a new run, up to what answers them.
 func TestRecallByKeys(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	lesson := filepath.Join(home, "L50-my-topic")
 	if out, err := exec.Command("kviz", "lesson", "new", lesson).CombinedOutput(); err != nil {
@@ -334,7 +336,7 @@ var beatNumber = regexp.MustCompile(`beat \d+ of \d+`)
 
 // A screen too small says so, and comes back when it is large enough again.
 func TestTinyAndBack(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 100, 30, "explore")
 	s.sees("RUNNING", "quorum").resize(40, 10).sees("kviz needs").resize(100, 30).sees("RUNNING", "1 Cluster")
 	s.press("f").sees("Break or mend").resize(40, 10).sees("kviz needs").resize(80, 24).sees("Break or mend").press("esc").misses("Break or mend").press("q").ends(0)
@@ -343,12 +345,11 @@ func TestTinyAndBack(t *testing.T) {
 // Whoever ends it from outside, or closes its terminal, leaves nothing behind
 // but what is meant to be kept: no cluster's directory.
 func TestEndedFromOutside(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	// Where the tests run under nohup, kviz would ignore the signal too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
-			t.Parallel()
 			home := t.TempDir()
 			s := begin(t, home, 100, 30, "explore")
 			s.sees("RUNNING", "3/3 quorum").press("?").sees("Help")
@@ -368,7 +369,7 @@ func TestEndedFromOutside(t *testing.T) {
 
 // A watch goes behind, what it watches is made in front, and leaving ends it.
 func TestACommandBehind(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5")
 	s.sees("RUNNING", "3/3 quorum").press(":").command("x=1; kubectl get configmaps -w").sees("kube-root-ca.crt", "^z background").press("ctrl+z")
 	s.sees("[1] runs in the background: x=1; kubectl get configmaps -w").command("kubectl create configmap made$x").sees("configmap/made created", "[1] made ")
@@ -379,7 +380,7 @@ func TestACommandBehind(t *testing.T) {
 
 // From every state the way out is short, and asks nothing where nothing would be lost.
 func TestLeavingFromEveryState(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	for name, keys := range map[string][]string{
 		"starting": {"q"},
 		"console":  {":", "ctrl+c", "ctrl+c"},
@@ -390,7 +391,6 @@ func TestLeavingFromEveryState(t *testing.T) {
 		"paused":   {"RUNNING", "space", "PAUSED", "ctrl+c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := begin(t, t.TempDir(), 100, 30, "explore")
 			s.sees("1map") // the first frame; the cluster may still be starting
 			for _, k := range keys {
@@ -408,7 +408,7 @@ func TestLeavingFromEveryState(t *testing.T) {
 // A recording opens from the start screen; one that breaks off shows what it
 // has and says so.
 func TestRecordingsOpen(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
 	script := filepath.Join(home, "hello.sh")
 	if err := os.WriteFile(script, []byte("kubectl create namespace demo\n"), 0o600); err != nil {
@@ -437,10 +437,9 @@ func TestRecordingsOpen(t *testing.T) {
 // Back to before the leader was killed, and this time it is cut off: nothing crashes, something
 // else comes of it, and both are kept and compared.
 func TestACutInsteadOfACrash(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			t.Parallel()
 			s := begin(t, t.TempDir(), size[0], size[1], "explore", "--speed", "5", "--seed", "3")
 			s.sees("RUNNING", "3/3 quorum").press(":").command("kubectl create deployment web --image=nginx --replicas=2; kubectl rollout status deployment/web").sees("successfully rolled out")
 			s.command("kviz fault crash member/a").sees("2/3").press("esc", "esc").misses("Console").press("space").sees("PAUSED")

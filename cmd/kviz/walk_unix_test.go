@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kviz/raftstore/steady"
 )
 
 // What moves, as it stands on the screen.
@@ -111,10 +113,9 @@ func (s *terminal) cutInstead(member string) {
 // hole in the row of latencies, floor falls after floor, and all comes back. Then from before the kill once more, with
 // a cut instead, and both beside each other.
 func TestWalkToTheLossOfTheQuorum(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, aTerminal)
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			t.Parallel()
 			s := begin(t, t.TempDir(), size[0], size[1], "explore", "--motion", "full")
 			menu := func(member string) { // of what can be done to a member
 				s.press("ctrl+p").sees("Do anything").press("break it", "enter").sees("Break or mend")
