@@ -11,11 +11,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
 )
 
 // person is who sits at the terminal: what they do in the editor, time after time.
@@ -203,11 +203,7 @@ func TestAnInterruptedEditKeepsTheFile(t *testing.T) {
 			return os.WriteFile(file, bytes.Replace(text, []byte("blue"), []byte("red"), 1), 0o600)
 		}})
 	}()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for (machine{b}).Clock().Waiting == 0 {
-		<-tick.C
-	}
+	steady.Until(t, "the patch waits", func() bool { return (machine{b}).Clock().Waiting > 0 })
 	cancel()
 	if exit := <-done; exit != 1 || !strings.Contains(out.String(), file) || !strings.Contains(out.String(), "context canceled") {
 		t.Errorf("exit status %d, said: %s", exit, out.String())

@@ -45,6 +45,9 @@ func (t localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if w.err != nil {
 		cancel()
+		if err := r.Context().Err(); err != nil {
+			return nil, err // the handler ended because its client went
+		}
 		return nil, w.err
 	}
 	return &http.Response{

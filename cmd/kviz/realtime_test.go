@@ -16,7 +16,6 @@ import (
 // kernel's, or a bubble's.
 var realTime = map[string]string{
 	"cluster/apiserver/bigrequests_test.go": aBenchmark,
-	"cluster/console/edit_test.go":          "the editor runs beside the kernel, whose clock stands meanwhile",
 	"cluster/endpoints_test.go":             aSocket,
 	"cluster/etcdctl_test.go":               etcdctl,
 	"cluster/fork_test.go":                  aSocket,
