@@ -166,7 +166,7 @@ kviz wait --timeout 10m 'store.leader != "" && store.quorum.total == 3 && store.
 const noAlarms = `
 kviz fault quota store 2GiB
 sleep 2
-until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
+until kviz wait --timeout 1s 'store.alarms.size() == 0'; do kviz fault disarm store; done
 `
 
 // nodesAgain waits until every node has registered and a namespace has what pods

@@ -158,7 +158,7 @@ says 'store.alarms.exists(a, a.alarm == "NOSPACE")'
 kviz fault quota store 2GiB
 fails kubectl create configmap too-much --from-literal=a=1
 sleep 2 # a member that applied late raises its own
-until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
+until kviz wait --timeout 1s 'store.alarms.size() == 0'; do kviz fault disarm store; done
 says 'store.alarms.size() == 0'
 kubectl create configmap too-much --from-literal=a=1
 

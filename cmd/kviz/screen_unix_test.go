@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -438,27 +437,23 @@ func TestRecordingsOpen(t *testing.T) {
 // else comes of it, and both are kept and compared.
 func TestACutInsteadOfACrash(t *testing.T) {
 	steady.RealTime(t, aTerminal)
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			s := begin(t, t.TempDir(), size[0], size[1], "explore", "--speed", "5", "--seed", "3")
-			s.sees("RUNNING", "3/3 quorum").press(":").command("kubectl create deployment web --image=nginx --replicas=2; kubectl rollout status deployment/web").sees("successfully rolled out")
-			s.command("kviz fault crash member/a").sees("2/3").press("esc", "esc").misses("Console").press("space").sees("PAUSED")
-			s.press("{").sees("PAST")
-			for range 4 { // elections after the crash lie between
-				if strings.Contains(s.text(), "broken: crash member/a") {
-					break
-				}
-				at := s.text()
-				s.press("{")
-				s.until("the mark does not change from", func(text string) bool { return text != at }, []string{at})
-			}
-			s.sees("broken: crash member/a").press(",", ",").sees("3/3 quorum", "F fork")
-			s.press("F").sees("first run is run again up to #", "What the store's members say").press("enter").sees("run 2 stands where first run was", "3/3 quorum")
-			s.press("space").sees("RUNNING").press(":").command("kviz fault cut member/a b; kviz fault cut member/a c; kubectl create configmap meanwhile").sees("configmap/meanwhile created")
-			s.press("esc", "esc").misses("Console").press("space").sees("PAUSED").press("2", "C").sees("first run Store", "≠")
-			s.press("D").sees("the first that differs", "PAST").press("W").sees("What came of it", "The same up to #", "pods ready at the end", "longest without a write")
-			s.press("esc").misses("What came of it").press("C").misses("first run Store").press("B").sees("● run 2", "○ first run").press("1").sees("PAST", "first run").misses("Runs")
-			s.press("q").sees("The branches end").press("q").ends(0)
-		})
+	s := begin(t, t.TempDir(), 120, 40, "explore", "--speed", "5", "--seed", "3")
+	s.sees("RUNNING", "3/3 quorum").press(":").command("kubectl create deployment web --image=nginx --replicas=2; kubectl rollout status deployment/web").sees("successfully rolled out")
+	s.command("kviz fault crash member/a").sees("2/3").press("esc", "esc").misses("Console").press("space").sees("PAUSED")
+	s.press("{").sees("PAST")
+	for range 4 { // elections after the crash lie between
+		if strings.Contains(s.text(), "broken: crash member/a") {
+			break
+		}
+		at := s.text()
+		s.press("{")
+		s.until("the mark does not change from", func(text string) bool { return text != at }, []string{at})
 	}
+	s.sees("broken: crash member/a").press(",", ",").sees("3/3 quorum", "F fork")
+	s.press("F").sees("first run is run again up to #", "What the store's members say").press("enter").sees("run 2 stands where first run was", "3/3 quorum")
+	s.press("space").sees("RUNNING").press(":").command("kviz fault cut member/a b; kviz fault cut member/a c; kubectl create configmap meanwhile").sees("configmap/meanwhile created")
+	s.press("esc", "esc").misses("Console").press("space").sees("PAUSED").press("2", "C").sees("first run Store", "≠")
+	s.press("D").sees("the first that differs", "PAST").press("W").sees("What came of it", "The same up to #", "pods ready at the end", "longest without a write")
+	s.press("esc").misses("What came of it").press("C").misses("first run Store").press("B").sees("● run 2", "○ first run").press("1").sees("PAST", "first run").misses("Runs")
+	s.press("q").sees("The branches end").press("q").ends(0)
 }

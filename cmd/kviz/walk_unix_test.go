@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,56 +113,52 @@ func (s *terminal) cutInstead(member string) {
 // a cut instead, and both beside each other.
 func TestWalkToTheLossOfTheQuorum(t *testing.T) {
 	steady.RealTime(t, aTerminal)
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
-		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			s := begin(t, t.TempDir(), size[0], size[1], "explore", "--motion", "full")
-			menu := func(member string) { // of what can be done to a member
-				s.press("ctrl+p").sees("Do anything").press("break it", "enter").sees("Break or mend")
-				if !strings.Contains(s.text(), "Break or mend what?") {
-					s.press("end", "enter") // the last line: something else
-				}
-				s.sees("Break or mend what?").press("member "+member, "enter").sees("Break or mend member " + member)
-			}
-			s.sees("RUNNING", "★").press(":").sees("Console").command("kubectl create deployment web --image=nginx:stable")
-			s.sees("web created").press("esc", "esc").misses("Console")
-			s.matches(lit)
-
-			s.press("2", "z")
-			first := s.matches(leads)
-			menu(first)
-			s.press("down", "enter").sees("2/3") // killed, without warning
-			s.matches(down)
-			if stands := s.matches(candidate); stands == first {
-				t.Errorf("%s stands for election, which has crashed", first)
-			}
-			s.matches(vote)
-			second := ""
-			s.until("the star did not move", func(text string) bool {
-				m := leads.FindStringSubmatch(text)
-				if m != nil {
-					second = m[1]
-				}
-				return second != "" && second != first
-			}, []string{"LEADS"})
-
-			menu(second)
-			s.press("down", "enter").sees("1/3")
-			s.sees("no quorum: 1 of 3 members are up").press("1").matches(lost) // the store falls
-			s.matches(hole)                                                     // then writes, which wait
-			if !lost.MatchString(s.text()) {
-				t.Error("the store stands while writes cannot be done")
-			}
-			s.floorsFall()
-
-			s.press("2")
-			menu(first)
-			s.sees("Start it again").press("enter").sees("2/3")
-			s.matches(leads)
-			s.misses("no quorum: 1 of 3")
-
-			s.press("space").sees("PAUSED")
-			s.cutInstead(first)
-			s.press("q").sees("The branches end").press("q").ends(0)
-		})
+	s := begin(t, t.TempDir(), 80, 24, "explore", "--motion", "full")
+	menu := func(member string) { // of what can be done to a member
+		s.press("ctrl+p").sees("Do anything").press("break it", "enter").sees("Break or mend")
+		if !strings.Contains(s.text(), "Break or mend what?") {
+			s.press("end", "enter") // the last line: something else
+		}
+		s.sees("Break or mend what?").press("member "+member, "enter").sees("Break or mend member " + member)
 	}
+	s.sees("RUNNING", "★").press(":").sees("Console").command("kubectl create deployment web --image=nginx:stable")
+	s.sees("web created").press("esc", "esc").misses("Console")
+	s.matches(lit)
+
+	s.press("2", "z")
+	first := s.matches(leads)
+	menu(first)
+	s.press("down", "enter").sees("2/3") // killed, without warning
+	s.matches(down)
+	if stands := s.matches(candidate); stands == first {
+		t.Errorf("%s stands for election, which has crashed", first)
+	}
+	s.matches(vote)
+	second := ""
+	s.until("the star did not move", func(text string) bool {
+		m := leads.FindStringSubmatch(text)
+		if m != nil {
+			second = m[1]
+		}
+		return second != "" && second != first
+	}, []string{"LEADS"})
+
+	menu(second)
+	s.press("down", "enter").sees("1/3")
+	s.sees("no quorum: 1 of 3 members are up").press("1").matches(lost) // the store falls
+	s.matches(hole)                                                     // then writes, which wait
+	if !lost.MatchString(s.text()) {
+		t.Error("the store stands while writes cannot be done")
+	}
+	s.floorsFall()
+
+	s.press("2")
+	menu(first)
+	s.sees("Start it again").press("enter").sees("2/3")
+	s.matches(leads)
+	s.misses("no quorum: 1 of 3")
+
+	s.press("space").sees("PAUSED")
+	s.cutInstead(first)
+	s.press("q").sees("The branches end").press("q").ends(0)
 }
