@@ -141,13 +141,12 @@ kubectl wait --for=condition=Ready node/node-1 --timeout=60s
 // The backup brings the namespace back; what came later is gone, and the store is
 // another cluster (inventory 87).
 func TestABackupBringsANamespaceBack(t *testing.T) {
-	t.Parallel()
+	steady.RealTime(t, "etcdctl is a program of its own")
 	for name, bump := range map[string]string{"as it was": "", "with other revisions": " --bump-revision 1000000 --mark-compacted"} {
 		t.Run(name, func(t *testing.T) {
-			steady.Bubble(t, func(t *testing.T) {
-				c := boot(t, cluster.Config{Seed: 5, NoSync: true, Nodes: 1})
-				before := c.Raft().ClusterID()
-				out := run(t, c, "cd "+t.TempDir()+`
+			c := boot(t, cluster.Config{Seed: 5, NoSync: true, Nodes: 1})
+			before := c.Raft().ClusterID()
+			out := run(t, c, "cd "+t.TempDir()+`
 kubectl create namespace shop
 kubectl create configmap prices --namespace shop --from-literal=tea=3
 etcdctl snapshot save backup.db
@@ -160,22 +159,21 @@ kubectl create namespace after
 kubectl wait --for=jsonpath='{.status.phase}'=Active namespace/after --timeout=30s
 kubectl get configmap kube-root-ca.crt --namespace shop -o name
 `)
-				t.Log(out)
-				_, after, _ := strings.Cut(out, "restored backup.db: ")
-				for _, want := range []string{"\n3\n", "namespace/shop\n", "namespace/after condition met", "configmap/kube-root-ca.crt"} {
-					if !strings.Contains(after, want) {
-						t.Errorf("after the restore there is no %q", want)
-					}
+			t.Log(out)
+			_, after, _ := strings.Cut(out, "restored backup.db: ")
+			for _, want := range []string{"\n3\n", "namespace/shop\n", "namespace/after condition met", "configmap/kube-root-ca.crt"} {
+				if !strings.Contains(after, want) {
+					t.Errorf("after the restore there is no %q", want)
 				}
-				if strings.Contains(after, "namespace/later") {
-					t.Error("what came after the backup is still there")
-				}
-				if now := c.Raft().ClusterID(); now == before {
-					t.Errorf("the cluster ID is still %x", now)
-				}
-				// New pods come up: controllers, scheduler and kubelet go on with the store.
-				run(t, c, "kubectl run web --image=nginx:1.27\nkubectl wait --for=condition=Ready pod/web --timeout=120s")
-			})
+			}
+			if strings.Contains(after, "namespace/later") {
+				t.Error("what came after the backup is still there")
+			}
+			if now := c.Raft().ClusterID(); now == before {
+				t.Errorf("the cluster ID is still %x", now)
+			}
+			// New pods come up: controllers, scheduler and kubelet go on with the store.
+			run(t, c, "kubectl run web --image=nginx:1.27\nkubectl wait --for=condition=Ready pod/web --timeout=120s")
 		})
 	}
 }
