@@ -48,7 +48,7 @@ if kubectl create configmap refused; then exit 1; fi
 kviz fault compact store
 kviz fault defrag store
 sleep 2
-until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
+until kviz wait --timeout 1s 'store.alarms.size() == 0'; do kviz fault disarm store; done
 kubectl create configmap taken
 kviz wait --timeout 1m 'store.alarms.size() == 0'
 `)
@@ -94,7 +94,7 @@ func TestStartedOnAStoreThatIsFull(t *testing.T) {
 		session(2<<20, func(c *cluster.Cluster) {
 			run(t, c, `
 kviz fault quota store 1GiB
-until test "$(etcdctl alarm list | wc -l)" -eq 0; do kviz fault disarm store; done
+until kviz wait --timeout 1s 'store.alarms.size() == 0'; do kviz fault disarm store; done
 sleep 5
 kubectl delete configmap one two three
 kubectl wait node/node-1 --for=condition=Ready --timeout=1m
