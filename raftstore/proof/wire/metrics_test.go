@@ -31,6 +31,12 @@ func TestMetricsHaveEtcdsNames(t *testing.T) {
 		s.snapshot()
 		ask(s, s.cluster().MemberPromote, &pb.MemberPromoteRequest{ID: 5})
 		ask(s, s.upkeep().Alarm, &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: 1, Alarm: pb.AlarmType_NOSPACE})
+		if s == etcd { // which looks at its peers 5 s after they connected at the earliest
+			steady.Until(t, "etcd has measured the way to its peers", func() bool {
+				_, measured := s.families(t)["etcd_network_peer_round_trip_time_seconds"]
+				return measured
+			})
+		}
 		families[i] = s.families(t)
 	}
 	left := leftOut(t)
