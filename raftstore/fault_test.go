@@ -125,6 +125,17 @@ func TestSnapshotIsInstalled(t *testing.T) {
 	})
 }
 
+// Two snapshots of one state within a millisecond are two, with a name each.
+func TestSnapshotsOfOneMillisecond(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		s := open(t, raftstore.Config{NoSync: true, Dir: t.TempDir()})
+		mustPut(t, s, "k", "v")
+		for range 3 {
+			must(t, s.Snapshot(s.Leader()))
+		}
+	})
+}
+
 // A follower that was brought up by a snapshot and got entries behind it, of which the
 // leader never heard, is brought up all the same: raft finds the entry before them in
 // neither log and sends its snapshot again, which takes them away.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -20,6 +21,7 @@ type snapshots struct {
 
 	mu     sync.Mutex // raft opens them on one goroutine for each follower
 	damage error      // why a snapshot cannot be read, if one cannot
+	named  int64      // the millisecond in the name of the last one
 }
 
 // List gives raft the newest snapshot only. Where that cannot be read raft would go
@@ -135,6 +137,7 @@ func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 	if !s.inc.live.Load() && !s.inc.offline {
 		return nil, fmt.Errorf("member %s is starting", s.inc.m.cfg.ID) // of its raft nothing can be asked, as forgetLog must
 	}
+	s.newName()
 	sink, err := s.FileSnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
 	if err != nil {
 		return nil, err
@@ -143,6 +146,25 @@ func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 		return nil, errors.Join(err, sink.Cancel())
 	}
 	return &snapshotSink{SnapshotSink: sink, inc: s.inc, among: s, index: index, term: term}, nil
+}
+
+// newName waits until the next snapshot has a name of its own: raft takes it from the
+// term, the index and the millisecond, and a second one of the same state would end
+// with "file exists".
+func (s *snapshots) newName() {
+	for !s.takeName(time.Now().UnixMilli()) {
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+func (s *snapshots) takeName(millisecond int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if millisecond == s.named {
+		return false
+	}
+	s.named = millisecond
+	return true
 }
 
 // snapshotSink tells when a snapshot is whole.
