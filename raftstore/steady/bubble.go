@@ -18,7 +18,20 @@ import (
 // t.Deadline may not be called inside; a table opens a bubble in each subtest.
 func Bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	synctest.Test(t, f)
+	failed := false
+	defer func() {
+		// What a test leaves behind when it fails in its midst is no news, and synctest's
+		// panic over it would take every other test of the package along.
+		if failed {
+			if p := recover(); p != nil {
+				t.Fatalf("after the failure: %v", p)
+			}
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		defer func() { failed = t.Failed() }()
+		f(t)
+	})
 }
 
 // bubbled reports whether the caller is in a bubble, whose time begins in 2000.

@@ -39,6 +39,31 @@ func TestABubbleHasItsOwnTime(t *testing.T) {
 	})
 }
 
+// A test that fails in a bubble fails alone, whatever it leaves running there.
+func TestABubbleThatFailsEndsAlone(t *testing.T) {
+	if os.Getenv("KVIZ_TEST_FAIL") != "" {
+		t.Run("fails", func(t *testing.T) {
+			steady.Bubble(t, func(t *testing.T) {
+				go func() { select {} }()
+				t.Fatal("for good")
+			})
+		})
+		t.Run("follows", func(*testing.T) {})
+		return
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestABubbleThatFailsEndsAlone$", "-test.v")
+	child.Env = append(os.Environ(), "KVIZ_TEST_FAIL=1")
+	out, err := child.CombinedOutput()
+	for _, want := range []string{"for good", "FAIL: TestABubbleThatFailsEndsAlone/fails", "PASS: TestABubbleThatFailsEndsAlone/follows"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%v: no %q in\n%s", err, want, out)
+		}
+	}
+	if strings.Contains(string(out), "panic") {
+		t.Errorf("it took the others along:\n%s", out)
+	}
+}
+
 // failing is a test that notes how it failed instead of failing.
 type failing struct {
 	testing.TB
