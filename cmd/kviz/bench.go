@@ -25,14 +25,16 @@ func benchCommand() *command {
 	var cpu, mem string
 	var each, long time.Duration
 	var bare bool
-	store := &benchStore{}
+	store, hostile := &benchStore{}, &benchHostile{}
 	return &command{
-		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork]…",
+		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork | hostile]…",
 		short: "what kviz takes on this machine, beside its budgets",
-		long: `Each measurement runs in a process of its own; without a name, all but store, pace, idle and fork, one after the other.
+		long: `Each measurement runs in a process of its own; without a name, all but store, pace, idle, fork and hostile, one after the other.
 pace measures virtual seconds in a real one at speed 1, beside requests from other programs, watches and kubectl get -w.
 idle looks at the memory of an idle cluster as virtual time flies.
 fork runs ten virtual minutes of a class' work again, as kviz fork does.
+hostile has a token that may do only a little send what is costly, and measures what another client waits meanwhile, beside a
+real kube-apiserver in the source tree. Each request has a number: --first N --count 1 sends one again.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
 run it in the source tree.`,
 		example: "kviz bench small frame\nkviz bench store --rounds 5",
@@ -46,10 +48,14 @@ run it in the source tree.`,
 			f.StringVar(&cpu, "cpuprofile", "", "write a processor profile of a single measurement to this `file`")
 			f.StringVar(&mem, "memprofile", "", "write a profile of what a single measurement allocated to this `file`")
 			store.flags(f)
+			hostile.flags(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) == 1 && args[0] == "store" {
 				return store.run(ctx, io, idle)
+			}
+			if len(args) == 1 && args[0] == "hostile" {
+				return hostile.run(ctx, io)
 			}
 			measure := map[string]func() ([]bench.Result, error){
 				"small":      func() ([]bench.Result, error) { return bench.Small(ctx, idle) },
@@ -67,7 +73,7 @@ run it in the source tree.`,
 			if len(args) == 1 {
 				one, ok := measure[args[0]]
 				if !ok {
-					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle or fork", args[0]), command: "bench"}
+					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle, fork or hostile", args[0]), command: "bench"}
 				}
 				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)

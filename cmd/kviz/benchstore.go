@@ -66,7 +66,7 @@ func (b *benchStore) sides(ctx context.Context, dir string, io streams) (kviz, e
 	if err := errors.Join(os.Mkdir(kvizData, 0o700), os.Mkdir(etcdData, 0o700)); err != nil {
 		return nil, nil, "", err
 	}
-	if source := proofSource(); source != "" && b.etcd == "" {
+	if source := sourceOf("raftstore", "proof"); source != "" && b.etcd == "" {
 		fmt.Fprintln(io.err, "Building the etcd to compare with …")
 		built := filepath.Join(dir, "peer")
 		c := exec.CommandContext(ctx, "go", "build", "-C", source, "-o", built, "./cmd/peer")
@@ -97,27 +97,6 @@ func (b *benchStore) sides(ctx context.Context, dir string, io streams) (kviz, e
 	}
 	etcd, err = bench.StartBinary(ctx, binary, etcdData)
 	return kviz, etcd, "etcd: " + binary + ", three processes; kviz: this whole program with three members. Ratio: how much better kviz is.", err
-}
-
-// proofSource is the folder of the module that holds etcd, if this runs in the
-// source tree and Go is there.
-func proofSource() string {
-	if _, err := exec.LookPath("go"); err != nil {
-		return ""
-	}
-	wd, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	for dir := wd; ; dir = filepath.Dir(dir) {
-		source := filepath.Join(dir, "raftstore", "proof")
-		if _, err := os.Stat(filepath.Join(source, "go.mod")); err == nil {
-			return source
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
 }
 
 // serve is the measured process.

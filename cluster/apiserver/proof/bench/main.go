@@ -5,6 +5,7 @@
 //
 //	go run -C cluster/apiserver/proof ./bench                            # the table
 //	go run -C cluster/apiserver/proof ./bench --rounds 1 --for 200ms     # the same in half a minute
+//	go run -C cluster/apiserver/proof ./bench hostile --kviz BINARY      # under a hostile client: kviz bench hostile
 //
 // The sides are kube-apiserver over one member of etcd, two processes; `kviz serve` on
 // the bare store; and `kviz serve` on three members of the replicated store. kviz'
@@ -48,6 +49,13 @@ func main() {
 			}
 			return
 		}
+	}
+	if len(os.Args) > 1 && os.Args[1] == "hostile" {
+		if err := attack(context.Background(), os.Stdout, os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	var o options
 	pflag.IntVar(&o.rounds, "rounds", 5, "measurements of each side, in turn; the table shows medians")

@@ -30,8 +30,11 @@ import (
 type side struct {
 	name string
 	api  kubernetes.Interface
-	pids []int // the API server's first
-	stop func() error
+	url  string
+	// token is the administrator's.
+	token string
+	pids  []int // the API server's first
+	stop  func() error
 }
 
 // start starts a server with its data in a folder and waits until it is ready.
@@ -100,7 +103,7 @@ func (s *side) ready(ctx context.Context, config *rest.Config) (*side, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	s.api = api
+	s.api, s.url, s.token = api, config.Host, config.BearerToken
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		code := 0
 		err := api.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).StatusCode(&code).Error()
