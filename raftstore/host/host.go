@@ -1,6 +1,6 @@
 // Package host is the machine below kviz, where operating systems differ: what a
 // process takes and whether it runs, how a program is started that ends with this one,
-// and errors that Windows numbers in its own way. The store's packages and the
+// whose a file is, and errors that Windows numbers in its own way. The store's packages and the
 // cluster's ask it; nothing in it is simulated.
 //
 // Start reading at host.go, which says what each system must answer.
@@ -61,3 +61,8 @@ func isAny(err error, kinds []error) bool {
 	}
 	return false
 }
+
+// Private says why a file or folder cannot be trusted, nil if it can: the user owns it, nobody
+// else may write it or put something else in its place, and it is no link. Administrators are
+// trusted. On Unix the folders above it are looked at too, on Windows only itself.
+func Private(path string) error { return private(path) }
