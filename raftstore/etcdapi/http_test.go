@@ -243,3 +243,31 @@ func issue(t *testing.T, certs *etcdapi.TLS, user string) (cert, key string) {
 	}
 	return cert, key
 }
+
+// Without TLS a page in a browser whose own name leads to 127.0.0.1 is refused, in etcd's words.
+func TestTheHostHeaderIsChecked(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		b := newBench(t, replicated(t))
+		for host, want := range map[string]int{
+			"": http.StatusOK, "127.0.0.1": http.StatusOK, "127.0.0.1:1": http.StatusOK, "localhost:2379": http.StatusOK,
+			"rebound.example": http.StatusMisdirectedRequest, "rebound.example:2379": http.StatusMisdirectedRequest,
+			"127.0.0.1.rebound.example": http.StatusMisdirectedRequest,
+		} {
+			for _, path := range []string{"/version", "/health", "/metrics", "/v3/kv/range"} {
+				method, body := http.MethodGet, ""
+				if strings.HasPrefix(path, "/v3") {
+					method, body = http.MethodPost, `{"key":"Zm9v"}`
+				}
+				req, err := http.NewRequestWithContext(b.ctx, method, "http://"+b.server.Addr+path, strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Host = host
+				resp, said := b.ask(req)
+				if resp.StatusCode != want || want != http.StatusOK && !strings.Contains(said, "etcd received your request, but the Host header was unrecognized") {
+					t.Errorf("Host %q: %s gives %d %.80q, want %d", host, path, resp.StatusCode, said, want)
+				}
+			}
+		}
+	})
+}
