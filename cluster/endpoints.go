@@ -23,9 +23,10 @@ type endpoints struct {
 }
 
 // Listen serves the API over HTTPS on loopback and writes a kubeconfig for it
-// (none for an empty path). Port 0 takes a free one. Closing the cluster ends it.
-func (p *endpoints) Listen(port int, kubeconfig string) (*serve.Listener, error) {
-	l, err := p.api.Listen(port, kubeconfig)
+// (none for an empty path). Port 0 takes a free one. names are further names and addresses by
+// which clients may call it. Closing the cluster ends it.
+func (p *endpoints) Listen(port int, kubeconfig string, names ...string) (*serve.Listener, error) {
+	l, err := p.api.Listen(port, kubeconfig, names...)
 	if err != nil {
 		return nil, fmt.Errorf("serve the API: %w", err)
 	}

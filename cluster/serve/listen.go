@@ -20,6 +20,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"kviz/raftstore/host"
@@ -39,13 +41,15 @@ type Listener struct {
 // Listen serves other programs: it opens a TLS listener on
 // 127.0.0.1:port (0: any free port) with a certificate authority and a bearer
 // token of its own, both fresh each time. If kubeconfig is not "", a kubeconfig
-// that leads here is written to that path, readable by its owner only.
-func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
+// that leads here is written to that path, readable by its owner only. The certificate is for
+// 127.0.0.1, localhost, the names of the Service and those in names; a request that calls the
+// server otherwise in its Host header is refused.
+func (h *Handler) Listen(port int, kubeconfig string, names ...string) (*Listener, error) {
 	token, err := randomToken()
 	if err != nil {
 		return nil, err
 	}
-	ca, cert, err := newCertificate()
+	ca, cert, known, err := newCertificate(names)
 	if err != nil {
 		return nil, fmt.Errorf("make the API server's certificate: %w", err)
 	}
@@ -68,7 +72,7 @@ func (h *Handler) Listen(port int, kubeconfig string) (*Listener, error) {
 	h.admin = token
 	h.mu.Unlock()
 	l.server = &http.Server{
-		Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second, ConnState: h.follow,
+		Handler: knownHosts{h, known}, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 32 * time.Second, ConnState: h.follow,
 		TLSConfig: &tls.Config{
 			Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 			// A client may present a certificate, and proves here that it has the key. Whose
@@ -142,11 +146,11 @@ func randomToken() (string, error) {
 }
 
 // newCertificate makes a certificate authority and a server certificate for
-// 127.0.0.1 signed by it. ca is PEM.
-func newCertificate() (ca []byte, server tls.Certificate, err error) {
+// 127.0.0.1 and more names signed by it. ca is PEM; known are all names it is for.
+func newCertificate(more []string) (ca []byte, server tls.Certificate, known []string, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, server, err
+		return nil, server, nil, err
 	}
 	now := time.Now() // real clients compare it with the machine's clock
 	template := func(serial int64, name string) *x509.Certificate {
@@ -159,22 +163,31 @@ func newCertificate() (ca []byte, server tls.Certificate, err error) {
 	root.IsCA, root.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
 	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, &caKey.PublicKey, caKey)
 	if err != nil {
-		return nil, server, err
+		return nil, server, nil, err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, server, err
+		return nil, server, nil, err
 	}
 	leaf := template(2, "kube-apiserver")
 	leaf.KeyUsage, leaf.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	leaf.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	leaf.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+	for _, name := range slices.Concat(ownAddresses, ownNames, more) {
+		if err := CheckName(name); err != nil {
+			return nil, server, nil, err
+		}
+		known = append(known, hostname(name))
+		if ip := net.ParseIP(name); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, strings.ToLower(name))
+		}
+	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, root, &key.PublicKey, caKey)
 	if err != nil {
-		return nil, server, err
+		return nil, server, nil, err
 	}
 	ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER})
-	return ca, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+	return ca, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, known, nil
 }
 
 // writeKubeconfig writes the file whole or not at all, mode 0600.
