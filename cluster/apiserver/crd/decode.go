@@ -15,6 +15,7 @@ import (
 
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/bound"
 )
 
 // Objects of custom kinds are maps, made to fit their schema: what it does not
@@ -83,7 +84,10 @@ func (v *Version) Fill(u *unstructured.Unstructured) {
 // Decode reads a stored object as one of this kind's version.
 func (v *Version) Decode(k *registry.Kind, value []byte, revision int64) (runtime.Object, error) {
 	u := &unstructured.Unstructured{}
-	err := json.Unmarshal(value, &u.Object)
+	err := bound.Shallow(value)
+	if err == nil {
+		err = json.Unmarshal(value, &u.Object)
+	}
 	if err == nil {
 		_, err = v.Coerce(u, true)
 	}

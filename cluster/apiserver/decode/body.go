@@ -94,7 +94,10 @@ func parse(b Body) (obj runtime.Object, warnings []string, err error) {
 	if b.Validation == metav1.FieldValidationIgnore {
 		decoder = lax
 	}
-	var got *schema.GroupVersionKind
+	got, err := bounded(data, mediaType(contentType), gvk)
+	if err != nil {
+		return nil, nil, decodeError(err, gvk, got, data)
+	}
 	obj, got, err = decoder.Decode(data, &gvk, into)
 	if err != nil {
 		strictErr, isStrict := runtime.AsStrictDecodingError(err)

@@ -5,6 +5,7 @@ import (
 
 	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/bound"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,9 @@ func parseCustom(b Body) (read Read) {
 			decoder = registry.LaxJSON
 		}
 	}
+	if got, err := bounded(b.Data, mediaType(b.ContentType), b.GVK); err != nil {
+		return Read{Err: decodeError(err, b.GVK, got, b.Data)}
+	}
 	read, got, strict := readCustom(b, decoder)
 	if read.Err != nil {
 		read.Err = decodeError(read.Err, b.GVK, got, b.Data)
@@ -48,6 +52,9 @@ func parseCustom(b Body) (read Read) {
 
 // Patched decodes what a patch has made of a custom object.
 func Patched(b Body) Read {
+	if err := bound.Shallow(b.Data); err != nil {
+		return Read{Err: apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})}
+	}
 	read, _, strict := readCustom(b, registry.StrictJSON)
 	if read.Err != nil {
 		read.Err = apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(b.Data), read.Err.Error())})

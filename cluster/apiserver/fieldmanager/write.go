@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/bound"
 )
 
 // Apply makes the new object of an apply configuration, by the field manager of its kind. old
@@ -33,6 +34,9 @@ func Apply(m *managedfields.FieldManager, req *request.Request, kind *registry.K
 	data, err := yaml.YAMLToJSON(req.Patch)
 	if err == nil {
 		err = json.Unmarshal(data, &applied.Object)
+	}
+	if err == nil && kind.Custom == nil {
+		err = bound.QuantitiesOf(registry.TypeOf(kind.GVK()), data)
 	}
 	if err != nil {
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))

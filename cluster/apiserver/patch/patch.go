@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kindjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -30,6 +31,7 @@ import (
 
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/bound"
 )
 
 // Patch is one as it was sent.
@@ -64,10 +66,14 @@ func (p *Patch) Check() error {
 	switch {
 	case p.System:
 	case p.Type == types.ApplyPatchType:
-		if _, err := yaml.ToJSON(p.Data); err != nil {
+		doc, err := yaml.ToJSON(p.Data)
+		if err == nil {
+			err = bound.Shallow(doc)
+		}
+		if err != nil {
 			return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
 		}
-	case !json.Valid(p.Data):
+	case bound.Shallow(p.Data) != nil || !json.Valid(p.Data):
 		return apierrors.NewBadRequest("invalid JSON patch")
 	}
 	return nil
@@ -183,6 +189,9 @@ func (p *Patch) patchJSON(old runtime.Object, strict []error, patch func([]byte)
 	if p.Kind.Custom != nil {
 		return p.Objects.ReadCustom(p.Kind, doc)
 	}
+	if err := p.bounded(doc); err != nil {
+		return nil, p.judgePatched(err, strict, string(doc))
+	}
 	obj, _, err := registry.StrictJSON.Decode(doc, &gvk, p.Kind.New())
 	if err := p.judgePatched(err, strict, string(doc)); err != nil {
 		return nil, err
@@ -194,12 +203,29 @@ func (p *Patch) patchJSON(old runtime.Object, strict []error, patch func([]byte)
 	return obj, nil
 }
 
+// bounded says what makes a patched object too dear to be read. It is read as one of the kind that
+// it says it is, even if that is not the patch's.
+func (p *Patch) bounded(doc []byte) error {
+	if err := bound.Shallow(doc); err != nil {
+		return err
+	}
+	if got, err := kindjson.DefaultMetaFactory.Interpret(doc); err == nil && *got != p.Kind.GVK() {
+		if obj, err := registry.Scheme.New(*got); err == nil {
+			return bound.QuantitiesOf(reflect.TypeOf(obj), doc)
+		}
+	}
+	return bound.QuantitiesOf(registry.TypeOf(p.Kind.GVK()), doc)
+}
+
 // patchStrategic merges lists by the keys their types name.
 func (p *Patch) patchStrategic(old runtime.Object) (runtime.Object, error) {
 	patch := map[string]any{}
 	strict, err := p.strictPatch(&patch)
 	if p.Validation == metav1.FieldValidationIgnore {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(p.Data, &patch)
+	}
+	if err == nil { // the patch has the form of what it patches
+		err = bound.QuantitiesOf(registry.TypeOf(p.Kind.GVK()), p.Data)
 	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/bound"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -136,8 +137,15 @@ func Decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
 	obj := k.New()
+	unbounded := bound.StoredWire(reflect.TypeOf(obj), u.Raw)
+	if unbounded != nil && !bound.Cappable(unbounded) {
+		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, unbounded)
+	}
 	if err := obj.(protoMessage).Unmarshal(u.Raw); err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
+	}
+	if unbounded != nil {
+		bound.Cap(obj)
 	}
 	if k.Strategy.throughInternal {
 		Scheme.Default(obj)
@@ -155,6 +163,13 @@ func Decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 // Kubernetes reads too.
 func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	gvk := k.GVK()
+	err := bound.Shallow(value)
+	if err == nil {
+		err = bound.QuantitiesOf(reflect.TypeOf(k.New()), value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
+	}
 	obj, _, err := LaxJSON.Decode(value, &gvk, k.New())
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	apicertificates "k8s.io/kubernetes/pkg/apis/certificates"
 	"k8s.io/kubernetes/pkg/apis/certificates/validation"
+
+	"kviz/cluster/bound"
 )
 
 const certificatesV1 = "certificates.k8s.io/v1"
@@ -47,11 +49,32 @@ func (signingRequestStrategy) PrepareForUpdate(_ context.Context, obj, old runti
 }
 
 func (signingRequestStrategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestCreate(obj.(*apicertificates.CertificateSigningRequest))
+	csr := obj.(*apicertificates.CertificateSigningRequest)
+	if errs := boundedKey(csr); errs != nil {
+		return errs
+	}
+	return validation.ValidateCertificateSigningRequestCreate(csr)
 }
 
 func (signingRequestStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
+	csr := obj.(*apicertificates.CertificateSigningRequest)
+	if errs := boundedKey(csr); errs != nil {
+		return errs
+	}
+	return validation.ValidateCertificateSigningRequestUpdate(csr, old.(*apicertificates.CertificateSigningRequest))
+}
+
+// boundedKey refuses a key whose signature takes minutes to check, as one whose signature is
+// wrong.
+func boundedKey(csr *apicertificates.CertificateSigningRequest) field.ErrorList {
+	req, err := apicertificates.ParseCSR(csr.Spec.Request)
+	if err != nil {
+		return nil // validation says so
+	}
+	if err := bound.Key(req.PublicKey); err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "request"), csr.Spec.Request, err.Error())}
+	}
+	return nil
 }
 
 // signingRequestStatusStrategy lets the signer set the certificate and its
@@ -113,7 +136,11 @@ func stampConditions(csr, was *apicertificates.CertificateSigningRequest, now me
 }
 
 func (signingRequestStatusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestStatusUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
+	csr := obj.(*apicertificates.CertificateSigningRequest)
+	if errs := boundedKey(csr); errs != nil {
+		return errs
+	}
+	return validation.ValidateCertificateSigningRequestStatusUpdate(csr, old.(*apicertificates.CertificateSigningRequest))
 }
 
 // approvalStrategy lets the conditions through and nothing else: kubectl
@@ -133,7 +160,11 @@ func (approvalStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 }
 
 func (approvalStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validation.ValidateCertificateSigningRequestApprovalUpdate(obj.(*apicertificates.CertificateSigningRequest), old.(*apicertificates.CertificateSigningRequest))
+	csr := obj.(*apicertificates.CertificateSigningRequest)
+	if errs := boundedKey(csr); errs != nil {
+		return errs
+	}
+	return validation.ValidateCertificateSigningRequestApprovalUpdate(csr, old.(*apicertificates.CertificateSigningRequest))
 }
 
 // podCertificateStrategy mirrors

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/bound"
 )
 
 var configMapStrategy = &Strategy{
@@ -43,6 +44,9 @@ var secretStrategy = &Strategy{
 	Warn: func(obj, _ runtime.Object) []string {
 		s := obj.(*corev1.Secret)
 		if s.Type == corev1.SecretTypeTLS {
+			if err := bound.PrivateKey(s.Data[corev1.TLSPrivateKeyKey]); err != nil {
+				return []string{"tls: " + err.Error()}
+			}
 			if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {
 				return []string{err.Error()}
 			}

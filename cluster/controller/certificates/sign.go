@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	capihelper "k8s.io/kubernetes/pkg/apis/certificates"
 
+	"kviz/cluster/bound"
 	"kviz/cluster/client"
 	"kviz/cluster/controller/reconcile"
 )
@@ -117,7 +118,11 @@ func lasts(seconds *int32) time.Duration {
 // template is what is signed of a request: its names, with the usages that the object
 // asks for, and no extensions (authority.go Sign, policies.go PermissiveSigningPolicy).
 func template(req *x509.CertificateRequest, usages []certificatesv1.KeyUsage, ttl time.Duration, now time.Time) (*x509.Certificate, error) {
-	if err := req.CheckSignature(); err != nil {
+	err := bound.Key(req.PublicKey) // one that was stored when nothing refused it
+	if err == nil {
+		err = req.CheckSignature()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("unable to verify certificate request signature: %w", err)
 	}
 	t := &x509.Certificate{
