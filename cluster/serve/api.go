@@ -52,6 +52,7 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *request.Re
 	if caller.Process != nil {
 		req.Lane = caller.Process.Lane
 	}
+	req.Selected()
 	h.announce(req, caller)
 
 	got, err := h.ask(r, req, caller)
@@ -157,6 +158,7 @@ func (h *Handler) answer(t *sim.Task, req *request.Request, caller Caller, numbe
 	a := answer{resp: &request.Response{Err: client.ErrUnreachable}, number: number}
 	if api := h.cfg.API(); api != nil {
 		a.resp = api.Handle(t, req)
+		req.Forget()
 	}
 	a.now = t.Now()
 	switch {

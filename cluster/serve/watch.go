@@ -66,6 +66,9 @@ func (s *stream) stuck(room int) (waiting int, waited time.Duration, stuck bool)
 	return waiting, waited, waited > stuckAfter
 }
 
+// atOnce is after how many events a watch lets others have their turns.
+const atOnce = 256
+
 type timed struct {
 	client.WatchEvent
 	now time.Time // virtual
@@ -90,10 +93,13 @@ func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller
 		defer func() { s.over = true }()
 		defer timer.Cancel()
 		t.SetCauses(causes...)
-		for {
+		for n := 1; ; n++ {
 			e, ok := w.Recv(t)
 			if !ok {
 				return
+			}
+			if n%atOnce == 0 {
+				t.Yield()
 			}
 			if s.unread {
 				continue

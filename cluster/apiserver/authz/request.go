@@ -3,9 +3,6 @@ package authz
 import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/request"
-
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // AttributesOf are what a user must be allowed to do, to be answered a request.
@@ -13,37 +10,12 @@ func AttributesOf(r *request.Request, u authn.User) Attributes {
 	if r.Proxied != nil && r.Resource.Resource == "" {
 		return Attributes{User: u, Verb: r.Verb, Path: r.Proxied.Path}
 	}
+	selected := r.Selected()
 	return Attributes{
 		User: u, Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource,
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
-		FieldSelector: selectedFields(r.List.FieldSelector), LabelSelector: selectedLabels(r.List.LabelSelector),
+		FieldSelector: selected.Fields, LabelSelector: selected.Labels,
 	}
-}
-
-// selectedFields and selectedLabels are what a selector requires; nothing of one that
-// cannot be parsed, which is refused where it is used (apiserver
-// pkg/endpoints/filters/authorization.go GetAuthorizerAttributes).
-func selectedFields(selector string) fields.Requirements {
-	if selector == "" {
-		return nil
-	}
-	sel, err := fields.ParseSelector(selector)
-	if err != nil {
-		return nil
-	}
-	return sel.Requirements()
-}
-
-func selectedLabels(selector string) labels.Requirements {
-	if selector == "" {
-		return nil
-	}
-	sel, err := labels.Parse(selector)
-	if err != nil {
-		return nil
-	}
-	of, _ := sel.Requirements()
-	return of
 }
 
 // Impersonating is what the sender must be allowed to do, one after another.

@@ -77,7 +77,7 @@ type stuck struct {
 // waiting is how many events wait for the client, except the initial ones, which are
 // read as there is room.
 func (w *Watcher) waiting() int {
-	n := w.box.Len() + len(w.held) - w.began
+	n := w.box.Len() + len(w.held) + len(w.early) - w.began
 	if w.behind != nil {
 		n++
 	}

@@ -84,7 +84,8 @@ type change struct {
 	at        time.Duration
 	id        trace.ID // its api.watchcache event
 	left      runtime.Object
-	before    *change // of the same object, while both may be decoded; see cold.go
+	before    *change            // of the same object, while both may be decoded; see cold.go
+	known     map[*asked]verdict // until the watches are found that it goes to; see asked.go
 }
 
 // New makes the cache of a kind. Nothing is in it before its task runs.
@@ -252,13 +253,15 @@ func (c *Cache) key(full []byte) string { return string(full[len(c.Kind.Prefix):
 
 // take brings one revision into the cache and sends it on.
 func (c *Cache) take(t *sim.Task, b storage.Batch) {
+	c.busy = true
+	changes := c.incoming(t, b)
+	c.watchers.judge(t, changes)
+	c.busy = false
 	c.revision = b.Revision
-	for _, e := range b.Events {
-		ch, ok := c.apply(t, b, e)
-		if !ok {
-			continue
-		}
+	for _, ch := range changes {
+		c.apply(ch)
 		targets := c.watchers.targets(ch)
+		ch.known = nil
 		ch.at = t.Elapsed()
 		c.window.add(ch)
 		c.cool()
@@ -290,37 +293,60 @@ func whyTaken(b storage.Batch) []trace.ID {
 	return []trace.ID{b.Commit, b.Late}
 }
 
-// apply changes items by one event.
-func (c *Cache) apply(t *sim.Task, b storage.Batch, e *mvccpb.Event) (*change, bool) {
-	key := c.key(e.Kv.Key)
-	ch := &change{key: key, revision: b.Revision}
-	if e.Type == mvccpb.DELETE {
-		old, had := c.drop(key)
-		if !had {
-			return nil, false
+// incoming are the changes that a revision brings.
+func (c *Cache) incoming(t *sim.Task, b storage.Batch) (changes []*change) {
+	for _, e := range b.Events {
+		key := c.key(e.Kv.Key)
+		ch := &change{key: key, revision: b.Revision}
+		old, had := c.items.Get(key)
+		if e.Type == mvccpb.DELETE {
+			if !had {
+				continue
+			}
+			ch.kind, ch.prev, ch.now = watch.Deleted, old, &Entry{Object: withRevision(old.object(), b.Revision)}
+			changes = append(changes, ch)
+			continue
 		}
-		ch.prev, ch.before = old, old.by
-		ch.kind, ch.now = watch.Deleted, &Entry{Object: withRevision(old.object(), b.Revision)}
-		return ch, true
-	}
-	en := c.decoded[key]
-	delete(c.decoded, key)
-	if en == nil {
-		en = c.ofHub(key, b.Revision)
-	}
-	if en == nil || en.Revision != b.Revision || c.cfg.Transformer(c.Kind).Configured() && !c.Kind.MayConvert() {
-		var err error
-		if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
-			return nil, false
+		en := c.decoded[key]
+		if en == nil || en.Revision != b.Revision {
+			en = c.ofHub(key, b.Revision)
 		}
+		if en == nil || c.cfg.Transformer(c.Kind).Configured() && !c.Kind.MayConvert() {
+			var err error
+			if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
+				c.forget(key, b.Revision)
+				continue
+			}
+		}
+		ch.kind, ch.now = watch.Added, en
+		if had {
+			ch.kind, ch.prev = watch.Modified, old
+		}
+		changes = append(changes, ch)
 	}
-	old, had := c.put(key, en)
-	ch.kind, ch.now = watch.Added, en
-	if had {
-		ch.kind, ch.prev, ch.before = watch.Modified, old, old.by
+	return changes
+}
+
+// forget drops what was decoded of a revision that is taken in; something newer may have
+// become visible meanwhile.
+func (c *Cache) forget(key string, revision int64) {
+	if en := c.decoded[key]; en != nil && en.Revision <= revision {
+		delete(c.decoded, key)
 	}
-	en.by = ch
-	return ch, true
+}
+
+// apply changes items.
+func (c *Cache) apply(ch *change) {
+	c.forget(ch.key, ch.revision)
+	if ch.prev != nil {
+		ch.before = ch.prev.by
+	}
+	if ch.kind == watch.Deleted {
+		c.drop(ch.key)
+		return
+	}
+	c.put(ch.key, ch.now)
+	ch.now.by = ch
 }
 
 // withRevision is a copy of the object with another resourceVersion.

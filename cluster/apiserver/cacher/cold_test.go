@@ -47,10 +47,12 @@ func (f *feeder) took(key string, obj runtime.Object) *change {
 		}
 		f.c.decoded[key] = en
 	}
-	ch, ok := f.c.apply(nil, storage.Batch{Revision: f.revision}, e)
-	if !ok {
+	changes := f.c.incoming(nil, storage.Batch{Revision: f.revision, Events: []*mvccpb.Event{e}})
+	if len(changes) != 1 {
 		f.t.Fatalf("%s was not taken in", key)
 	}
+	ch := changes[0]
+	f.c.apply(ch)
 	f.c.window.add(ch)
 	f.c.cool()
 	return ch
@@ -91,12 +93,12 @@ func TestOldStatesInTheWindowAreBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliveries, _, err := f.c.initial(want, WatchOptions{From: 1})
+	begins, err := f.c.initial(want, WatchOptions{From: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, d := range deliveries[:2] {
+	for _, d := range begins.choose()[:2] {
 		got = append(got, fmt.Sprint(d.kind, " ", d.ref.Name, " ", d.obj.(*corev1.Pod).Status.Message, " ", d.revision))
 	}
 	if diff := cmp.Diff([]string{"MODIFIED web second 2", "DELETED web second 3"}, got); diff != "" {

@@ -68,6 +68,10 @@ func (c *Cache) Wait(t *sim.Task, revision int64, limit time.Duration) bool {
 // Scan calls fn for the objects of a namespace ("" for all), in key order,
 // until it returns false.
 func (c *Cache) Scan(namespace string, fn func(key string, en *Entry) bool) {
+	c.scan(namespace, func(key string, en *Entry) bool { return fn(key, en.whole()) })
+}
+
+func (c *Cache) scan(namespace string, fn func(key string, en *Entry) bool) {
 	from := ""
 	if namespace != "" && c.Kind.Namespaced {
 		from = namespace + "/"
@@ -76,7 +80,7 @@ func (c *Cache) Scan(namespace string, fn func(key string, en *Entry) bool) {
 		if !strings.HasPrefix(key, from) {
 			return false
 		}
-		return fn(key, en.whole())
+		return fn(key, en)
 	})
 }
 

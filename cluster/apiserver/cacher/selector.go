@@ -18,9 +18,16 @@ type Selector struct {
 	namespace string
 	label     labels.Selector
 	field     fields.Selector
-	needs     []fields.Requirement
-	size      int // how many requirements there are
 	anyLabel  bool
+
+	needs    []fields.Requirement // those on fields; asked one after another while fields is nil
+	labels   *labelTerms          // nil: label is asked
+	fields   []fieldTerm
+	size     int    // how many requirements and values there are
+	only     string // the one name that it asks for
+	value    string // the one value of the kind's indexed field that it asks for
+	hasValue bool
+	words    *wording // how it is written, once somebody wants to know, or of a long one
 }
 
 // NewSelector parses the selectors of a request. Fields that the kind does not
@@ -52,15 +59,41 @@ func NewSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOpti
 	}
 	s.anyLabel = s.label.Empty()
 	s.needs = s.field.Requirements()
-	s.size = len(s.needs)
-	if terms, ok := s.label.Requirements(); ok {
-		s.size += len(terms)
+	s.labels, s.size = labelTermsOf(s.label)
+	s.fields = fieldTermsOf(s.needs)
+	s.size += len(s.needs)
+	s.only, _ = s.field.RequiresExactMatch("metadata.name")
+	if k.Trigger != "" {
+		s.value, s.hasValue = s.field.RequiresExactMatch(k.Trigger)
+	}
+	if s.size > fewTerms {
+		s.written()
 	}
 	return s, nil
 }
 
-// Size is how many requirements there are.
-func (s *Selector) Size() int { return s.size }
+// most is how many requirements an object is asked at most.
+func (s *Selector) most() int {
+	n := len(s.fields)
+	if s.fields == nil {
+		n = len(s.needs)
+	}
+	switch {
+	case s.anyLabel:
+		return n
+	case s.labels == nil:
+		return n + fewTerms
+	}
+	return n + len(s.labels.by)
+}
+
+// cost is how many requirements an object is asked, as far as can be said without asking.
+func (s *Selector) cost(obj runtime.Object) int {
+	if s.labels == nil {
+		return s.most()
+	}
+	return s.most() - len(s.labels.by) + min(len(s.labels.by), len(object.Meta(obj).GetLabels()))
+}
 
 // Matches reports whether an object is selected.
 func (s *Selector) Matches(obj runtime.Object) bool {
@@ -68,8 +101,22 @@ func (s *Selector) Matches(obj runtime.Object) bool {
 	if s.namespace != "" && m.GetNamespace() != s.namespace {
 		return false
 	}
-	if !s.anyLabel && !s.label.Matches(labels.Set(m.GetLabels())) {
+	switch {
+	case s.anyLabel:
+	case s.labels != nil:
+		if !s.labels.matches(m.GetLabels()) {
+			return false
+		}
+	case !s.label.Matches(labels.Set(m.GetLabels())):
 		return false
+	}
+	if s.fields != nil {
+		for i := range s.fields {
+			if v, _ := s.kind.Field(obj, s.fields[i].field); !s.fields[i].allows(v) {
+				return false
+			}
+		}
+		return true
 	}
 	for _, r := range s.needs {
 		v, _ := s.kind.Field(obj, r.Field)
@@ -80,17 +127,35 @@ func (s *Selector) Matches(obj runtime.Object) bool {
 	return true
 }
 
+// wording is a selector as it is written: what is written in the same way selects the same
+// objects of a kind.
+type wording struct{ namespace, label, field string }
+
+func (s *Selector) written() wording {
+	if s.words == nil {
+		w := wording{namespace: s.namespace}
+		if !s.anyLabel {
+			w.label = s.label.String()
+		}
+		if !s.field.Empty() {
+			w.field = s.field.String()
+		}
+		s.words = &w
+	}
+	return *s.words
+}
+
 // String is the selector for the trace.
 func (s *Selector) String() string {
-	out := ""
-	if s.namespace != "" {
-		out = "namespace=" + s.namespace
+	w, out := s.written(), ""
+	if w.namespace != "" {
+		out = "namespace=" + w.namespace
 	}
-	if !s.anyLabel {
-		out = join(out, s.label.String())
+	if w.label != "" {
+		out = join(out, w.label)
 	}
-	if !s.field.Empty() {
-		out = join(out, s.field.String())
+	if w.field != "" {
+		out = join(out, w.field)
 	}
 	return out
 }
@@ -106,9 +171,4 @@ func join(a, b string) string {
 func (s *Selector) Everything() bool { return s.anyLabel && s.field.Empty() }
 
 // trigger is the value of the kind's indexed field that the selector asks for.
-func (s *Selector) trigger() (string, bool) {
-	if s.kind.Trigger == "" {
-		return "", false
-	}
-	return s.field.RequiresExactMatch(s.kind.Trigger)
-}
+func (s *Selector) trigger() (string, bool) { return s.value, s.hasValue }

@@ -44,6 +44,9 @@ func (en *Entry) whole() *Entry {
 	return en
 }
 
+// Whole is the object, decoded if it was not.
+func (en *Entry) Whole() runtime.Object { return en.object() }
+
 // named is an object that says whose entry it is, whichever version it is of.
 func (en *Entry) named() runtime.Object {
 	if en.Object == nil {

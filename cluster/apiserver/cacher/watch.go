@@ -17,6 +17,7 @@ import (
 type WatchOptions struct {
 	Client    string // as the trace names it
 	Component bool   // of this process
+	Console   bool   // a command of the console waits for its events
 	From      int64  // the revision after which it begins; 0: with what there is
 	Streaming bool   // it begins with what there is in any case
 	Bookmarks bool
@@ -27,11 +28,17 @@ type WatchOptions struct {
 // Watch makes a watch and says how it begins (cacher.go Watch). It is open from here on;
 // [Watcher.Begin] records it in the trace.
 func (c *Cache) Watch(want *Selector, o WatchOptions) (w *Watcher, how string, err error) {
-	first, how, err := c.initial(want, o)
+	first, err := c.initial(want, o)
 	if err != nil {
 		return nil, "", err
 	}
-	w = c.cfg.Wires.open(&Watcher{want: want, client: o.Client, from: o.From, bookmarks: o.Bookmarks, first: first}, o.Component)
+	if first.looks > LongChoice && !o.Component {
+		first.keep()
+	}
+	w = c.cfg.Wires.open(&Watcher{want: want, client: o.Client, from: o.From, bookmarks: o.Bookmarks, first: first, choosing: true, patience: choiceWait}, o.Component)
+	if o.Console {
+		w.patience = 0
+	}
 	_, used := want.trigger()
 	w.buffer = c.window.chanSize(c.Kind.Trigger != "", used)
 	w.sent = max(o.From, c.Current())
@@ -39,7 +46,22 @@ func (c *Cache) Watch(want *Selector, o WatchOptions) (w *Watcher, how string, e
 	if o.Limit > 0 {
 		c.cfg.Process.Kernel().After(o.Limit, func() { w.end("its time was over, the client asked for a limit") })
 	}
-	return w, how, nil
+	return w, first.how(o), nil
+}
+
+// how says how a watch begins.
+func (b *beginning) how(o WatchOptions) string {
+	switch {
+	case b.present != nil && b.own:
+		return "The watch begins with what it selects of " + registry.Count(len(b.present), b.want.kind) + ", then whatever changes."
+	case b.own:
+		return fmt.Sprintf("The watch begins after revision %d, with what it selects of %s that happened since.", o.From, countEvents(len(b.past)))
+	}
+	b.chosen = b.choose()
+	if o.Streaming || o.From == 0 {
+		return "The watch begins with the present state: " + registry.Count(len(b.chosen)-len(b.last), b.want.kind) + ", then whatever changes."
+	}
+	return fmt.Sprintf("The watch begins after revision %d; %s of it happened since.", o.From, countEvents(len(b.chosen)))
 }
 
 // Begin records the watch in the trace, and sends its initial events.
@@ -52,44 +74,28 @@ func (w *Watcher) Begin(t *sim.Task, ref trace.Ref, cause trace.ID) {
 			Selector: w.want.String(), Buffer: w.Room(),
 		},
 	})
-	first := w.first
-	if w.began, w.first = len(first), nil; w.began > 0 {
-		w.set.later(func() {
-			for _, d := range first {
-				w.send(d)
-			}
-		})
-	}
+	w.begin()
 }
 
-// initial is what a new watcher gets first: the present objects, or what
-// happened since its revision.
-func (c *Cache) initial(want *Selector, o WatchOptions) (first []delivery, how string, err error) {
+// initial is what a new watcher's first events are chosen from: the present objects, or
+// what happened since its revision.
+func (c *Cache) initial(want *Selector, o WatchOptions) (*beginning, error) {
+	b := &beginning{want: want, cause: o.Cause}
 	if o.Streaming || o.From == 0 {
-		c.Scan(want.namespace, func(_ string, en *Entry) bool {
-			if want.Matches(en.Object) {
-				first = append(first, delivery{kind: watch.Added, obj: en.Object, ref: refOf(c.Kind, en.Object), revision: en.Revision, cause: o.Cause})
-			}
-			return true
-		})
-		how = "The watch begins with the present state: " + registry.Count(len(first), c.Kind) + ", then whatever changes."
+		b.present, b.looks = c.Present(want, 0)
 		if o.Streaming && o.Bookmarks {
-			first = append(first, bookmarkOf(c.Kind, c.Current(), true))
+			b.last = append(b.last, bookmarkOf(c.Kind, c.Current(), true))
 		}
-		return first, how, nil
+		return b, nil
 	}
-	missed, err := c.window.since(o.From)
-	if err != nil {
-		return nil, "", err
+	var err error
+	if b.past, err = c.window.since(o.From); err != nil {
+		return nil, err
 	}
-	pretend := &Watcher{want: want}
-	for _, ch := range missed {
-		if d, ok := pretend.see(ch); ok {
-			d.ref = refOf(c.Kind, ch.now.named())
-			first = append(first, d)
-		}
+	for _, ch := range b.past {
+		b.looks += want.looks(ch.now, ch.prev)
 	}
-	return first, fmt.Sprintf("The watch begins after revision %d; %s of it happened since.", o.From, countEvents(len(first))), nil
+	return b, nil
 }
 
 func countEvents(n int) string {

@@ -26,17 +26,21 @@ type Watcher struct {
 	from      int64 // the revision asked for: what is not after it is not sent
 	sent      int64 // newest revision sent
 	closed    bool
-	buffer    int        // how many events each of its two channels holds; see Room
-	began     int        // events of its beginning that still wait
-	stuck     stuck      // while its buffer is full
-	wire      *wire      // nil while nothing was ever wrong with it
-	first     []delivery // what it begins with, until it has begun
-	held      []delivery // what waits on the wire, oldest first
-	behind    *delivery  // what arrives behind the next one
-	turn      uint64     // counts what was planned for them: an older plan is void
-	opened    trace.ID   // the event of its opening
-	ended     trace.ID   // and of its end
-	whenEnded func()     // nil, or what else its end does
+	buffer    int           // how many events each of its two channels holds; see Room
+	began     int           // events of its beginning that still wait
+	stuck     stuck         // while its buffer is full
+	wire      *wire         // nil while nothing was ever wrong with it
+	first     *beginning    // what it begins with, until that is chosen
+	choosing  bool          // nothing is sent yet
+	early     []delivery    // what came while it was chosen
+	patience  time.Duration // see choiceWait
+	asked     *asked        // its selector, among those of the kind
+	held      []delivery    // what waits on the wire, oldest first
+	behind    *delivery     // what arrives behind the next one
+	turn      uint64        // counts what was planned for them: an older plan is void
+	opened    trace.ID      // the event of its opening
+	ended     trace.ID      // and of its end
+	whenEnded func()        // nil, or what else its end does
 }
 
 // delivery is one event on its way to a client.
@@ -90,7 +94,10 @@ func (w *Watcher) end(why string, more ...trace.ID) {
 		return
 	}
 	w.unstick()
-	w.closed, w.held, w.behind = true, nil, nil
+	w.closed, w.held, w.behind, w.early = true, nil, nil, nil
+	if w.first != nil {
+		w.first.gone.Store(true)
+	}
 	w.turn++
 	w.set.remove(w)
 	causes := append([]trace.ID{w.opened}, more...)
@@ -123,7 +130,11 @@ func (w *Watcher) put(d delivery) {
 	if d.kind == watch.Bookmark && w.waiting() >= w.Room() {
 		return // it says nothing that is not repeated (cache_watcher.go nonblockingAdd)
 	}
-	w.send(d)
+	if w.choosing {
+		w.early = append(w.early, d)
+	} else {
+		w.send(d)
+	}
 	w.mayFill()
 }
 
@@ -133,22 +144,32 @@ func (w *Watcher) TooSlow(n int, waited time.Duration) {
 		countEvents(n), w.Room(), w.buffer, waited.Round(100*time.Microsecond)))
 }
 
+// verdict is whether an object is selected after a change, and whether it was before.
+type verdict struct{ now, was bool }
+
+// verdict asks about a change.
+func (s *Selector) verdict(c *change) verdict {
+	return verdict{
+		now: c.kind != watch.Deleted && s.Matches(c.now.object()),
+		was: c.prev != nil && s.Matches(c.prev.object()),
+	}
+}
+
 // see is what a change means to this watcher: an object that begins to match
 // is ADDED, one that ceases to is DELETED (cache_watcher.go
 // convertToWatchEvent).
-func (w *Watcher) see(c *change) (delivery, bool) {
-	if c.revision <= w.from { // asked for before it was there (process)
+func (w *Watcher) see(c *change, v verdict) (delivery, bool) {
+	if c.revision <= w.from || !v.now && !v.was { // asked for before it was there (process)
 		return delivery{}, false
 	}
-	cur := c.kind != watch.Deleted && w.want.Matches(c.now.object())
-	old := c.prev != nil && w.want.Matches(c.prev.object())
+	cur, old := v.now, v.was
 	d := delivery{obj: c.now.object(), revision: c.revision, cause: c.id, prev: c.prev}
 	switch {
 	case cur && old:
 		d.kind = watch.Modified
 	case cur:
 		d.kind = watch.Added
-	case old:
+	default:
 		d.kind = watch.Deleted
 		if c.kind != watch.Deleted {
 			if c.left == nil {
@@ -156,8 +177,6 @@ func (w *Watcher) see(c *change) (delivery, bool) {
 			}
 			d.obj = c.left
 		}
-	default:
-		return d, false
 	}
 	return d, true
 }
@@ -173,10 +192,13 @@ type watcherSet struct {
 	budget  budget
 	last    time.Duration // when the newest delivery falls due
 	spare   [][]addressed // empty, for the next changes: see send
+	asks    asks
+	looked  int // how many requirements were asked on the kernel
 }
 
 func (ws *watcherSet) add(w *Watcher) {
 	w.set = ws
+	ws.asks.join(w)
 	if v, ok := w.want.trigger(); ok {
 		ws.indexed[v] = append(ws.indexed[v], w)
 		return
@@ -185,6 +207,7 @@ func (ws *watcherSet) add(w *Watcher) {
 }
 
 func (ws *watcherSet) remove(w *Watcher) {
+	ws.asks.leave(w)
 	if v, ok := w.want.trigger(); ok {
 		if ws.indexed[v] = without(ws.indexed[v], w); len(ws.indexed[v]) == 0 {
 			delete(ws.indexed, v)
@@ -226,9 +249,10 @@ type addressed struct {
 // targets are the watchers that a change goes to.
 func (ws *watcherSet) targets(c *change) []addressed {
 	var out []addressed
-	look := func(list []*Watcher) {
+	ws.asks.now++
+	ws.concerned(c, func(list []*Watcher) {
 		for _, w := range list {
-			if d, ok := w.see(c); ok {
+			if d, ok := w.see(c, ws.verdict(w, c)); ok {
 				w.sent = c.revision
 				if n := len(ws.spare); out == nil && n > 0 {
 					out, ws.spare = ws.spare[n-1], ws.spare[:n-1]
@@ -236,18 +260,23 @@ func (ws *watcherSet) targets(c *change) []addressed {
 				out = append(out, addressed{w, d})
 			}
 		}
+	})
+	return out
+}
+
+// concerned calls fn for the watchers that a change may go to.
+func (ws *watcherSet) concerned(c *change, fn func([]*Watcher)) {
+	fn(ws.plain)
+	if len(ws.indexed) == 0 {
+		return
 	}
-	look(ws.plain)
-	if len(ws.indexed) > 0 {
-		v, _ := ws.kind.Field(c.now.object(), ws.kind.Trigger)
-		look(ws.indexed[v])
-		if c.prev != nil {
-			if was, _ := ws.kind.Field(c.prev.object(), ws.kind.Trigger); was != v {
-				look(ws.indexed[was])
-			}
+	v, _ := ws.kind.Field(c.now.object(), ws.kind.Trigger)
+	fn(ws.indexed[v])
+	if c.prev != nil {
+		if was, _ := ws.kind.Field(c.prev.object(), ws.kind.Trigger); was != v {
+			fn(ws.indexed[was])
 		}
 	}
-	return out
 }
 
 // send delivers a change after the modelled delay, in order.
@@ -290,7 +319,7 @@ func (ws *watcherSet) later(fn func()) {
 func (ws *watcherSet) interested(namespace, name string) (n int) {
 	count := func(all []*Watcher) {
 		for _, w := range all {
-			only, _ := w.want.field.RequiresExactMatch("metadata.name")
+			only := w.want.only
 			switch {
 			case only == "" && (w.want.namespace == "" || w.want.namespace == namespace),
 				only != "" && only == name && w.want.namespace == namespace:

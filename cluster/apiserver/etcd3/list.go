@@ -35,7 +35,7 @@ type List struct {
 // (ConsistentListFromCache). Pages after the first come from the store, at the
 // revision of the first (storage.Interface GetList).
 func (s *Store) GetList(r *request.Scope, of Range, opts metav1.ListOptions) (List, error) {
-	want, err := cacher.NewSelector(of.Kind, of.Namespace, of.Name, &opts)
+	want, err := Selecting(r, of, &opts)
 	if err != nil {
 		return List{}, r.Refuse(trace.StageDecode, "", err)
 	}
@@ -67,7 +67,7 @@ func (s *Store) GetList(r *request.Scope, of Range, opts metav1.ListOptions) (Li
 		return List{}, r.Refuse(trace.StageStorage, "watch cache", err)
 	}
 	rev := cache.Current()
-	items, more := chosen(r, cache, of.Namespace, want, opts.Limit)
+	items, more := chosen(r, cache, want, opts.Limit)
 	if more {
 		return s.page(r, of, want, opts, rev, prefix)
 	}
@@ -75,11 +75,31 @@ func (s *Store) GetList(r *request.Scope, of Range, opts metav1.ListOptions) (Li
 	return List{items, metav1.ListMeta{ResourceVersion: object.FormatRevision(rev)}}, nil
 }
 
+// Selecting is the selector of a request's options. A long one is read beside the kernel.
+func Selecting(r *request.Scope, of Range, opts *metav1.ListOptions) (*cacher.Selector, error) {
+	type read struct {
+		want *cacher.Selector
+		err  error
+	}
+	out := request.OffloadOf(r, selectorByte*(len(opts.LabelSelector)+len(opts.FieldSelector)), "the selector", func(opts metav1.ListOptions) (out read) {
+		out.want, out.err = cacher.NewSelector(of.Kind, of.Namespace, of.Name, &opts)
+		return out
+	}, *opts)
+	return out.want, out.err
+}
+
+// selectorByte is how many bytes of other things a byte of a selector is worth: each
+// requirement is parsed and judged by itself.
+const selectorByte = 16
+
+// lookBytes is how many bytes of other things asking one requirement is worth.
+const lookBytes = 5
+
 // choice is how objects are chosen: the first that are wanted, up to a limit.
 type choice struct {
 	want  *cacher.Selector
 	limit int64
-	from  []runtime.Object
+	from  []*cacher.Entry
 	items []runtime.Object
 	more  bool // there are others
 }
@@ -96,8 +116,8 @@ func (ch *choice) take(obj runtime.Object) bool {
 }
 
 func takeAll(ch choice) choice {
-	for _, obj := range ch.from {
-		if !ch.take(obj) {
+	for _, en := range ch.from {
+		if !ch.take(en.Whole()) {
 			break
 		}
 	}
@@ -106,21 +126,21 @@ func takeAll(ch choice) choice {
 
 // chosen are the cache's objects that are wanted, at most limit; more says that there
 // are others. The choice is the request's alone, so a long one is made beside the kernel.
-func chosen(r *request.Scope, all *cacher.Cache, namespace string, want *cacher.Selector, limit int64) (items []runtime.Object, more bool) {
-	ch := choice{want: want, limit: limit}
-	bulk := all.Len() * want.Size()
-	if bulk < longChoice {
-		all.Scan(namespace, func(_ string, en *cacher.Entry) bool { return ch.take(en.Object) })
-		return ch.items, ch.more
+func chosen(r *request.Scope, all *cacher.Cache, want *cacher.Selector, limit int64) (items []runtime.Object, more bool) {
+	most := limit
+	if most > 0 {
+		most++
 	}
-	ch.from = make([]runtime.Object, 0, all.Len())
-	all.Scan(namespace, func(_ string, en *cacher.Entry) bool { ch.from = append(ch.from, en.Object); return true })
-	ch = request.OffloadOf(r, bulk, "the choice", takeAll, ch)
+	from, looks := all.Present(want, most)
+	ch := choice{want: want, limit: limit, from: from}
+	if looks > cacher.LongChoice && !r.Bulk.Inline {
+		cacher.Keep(ch.from)
+		ch = request.OffloadOf(r, lookBytes*looks, "the choice", takeAll, ch)
+	} else {
+		ch = takeAll(ch)
+	}
 	return ch.items, ch.more
 }
-
-// longChoice is how many comparisons of an object with a requirement are many.
-const longChoice = 1 << 20
 
 // Freshen waits until the cache of a kind is as fresh as the client asks for, and says how
 // fresh that is.

@@ -21,7 +21,7 @@ func (h *Handlers) watch(c *Call) *request.Response {
 	if err := validWatch(opts); err != nil {
 		return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
-	want, err := cacher.NewSelector(c.Kind, c.Req.Namespace, c.Req.Name, opts)
+	want, err := etcd3.Selecting(&c.Scope, etcd3.Range{Kind: c.Kind, Namespace: c.Req.Namespace, Name: c.Req.Name}, opts)
 	if err != nil {
 		return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 	}
@@ -42,7 +42,7 @@ func (h *Handlers) watch(c *Call) *request.Response {
 	}
 	// From here to the watcher's registration no other task runs.
 	w, how, err := h.Store.Caches(c.Kind).Watch(want, cacher.WatchOptions{
-		Client: c.Req.Sender(), Component: c.Req.System, From: from, Streaming: streaming, Bookmarks: opts.AllowWatchBookmarks,
+		Client: c.Req.Sender(), Component: c.Req.System, Console: c.Bulk.Console, From: from, Streaming: streaming, Bookmarks: opts.AllowWatchBookmarks,
 		Limit: watchLimit(opts), Cause: c.Last,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
@@ -98,6 +99,8 @@ type Request struct {
 	Kind *registry.Kind `json:"-"`
 	// Part says that it is a part of a request that has been let in, with its user.
 	Part bool
+
+	selected *Selected
 }
 
 // Response is how a request ended. Exactly one of Object, Items (with
@@ -202,6 +205,40 @@ func (r *Request) Credentials() *authn.Credentials {
 	return &authn.Credentials{User: r.User, Kubeconfig: r.Kubeconfig, Token: r.Token, Certificates: r.Certificates}
 }
 
+// Selected is what a request's selectors require.
+type Selected struct {
+	Fields fields.Requirements
+	Labels labels.Requirements
+	of     [2]string
+}
+
+// Selected reads the selectors, once. An edge does so before the request enters the
+// simulation, since a long one takes its time. Nothing is required by a selector that cannot be
+// parsed, which is refused where it is used (apiserver pkg/endpoints/filters/authorization.go
+// GetAuthorizerAttributes).
+func (r *Request) Selected() *Selected {
+	of := [2]string{r.List.FieldSelector, r.List.LabelSelector}
+	if r.selected != nil && r.selected.of == of {
+		return r.selected
+	}
+	s := &Selected{of: of}
+	if of[0] != "" {
+		if sel, err := fields.ParseSelector(of[0]); err == nil {
+			s.Fields = sel.Requirements()
+		}
+	}
+	if of[1] != "" {
+		if sel, err := labels.Parse(of[1]); err == nil {
+			s.Labels, _ = sel.Requirements()
+		}
+	}
+	r.selected = s
+	return s
+}
+
+// Forget drops what was read of the selectors: a watch goes on for long.
+func (r *Request) Forget() { r.selected = nil }
+
 // SelectedName is the name of the one object that the request's field selector chooses, ""
 // where it chooses otherwise: a watch on one object is about that object
 // (endpoints/request RequestInfo).
@@ -209,11 +246,7 @@ func (r *Request) SelectedName() (name string) {
 	if r.List.FieldSelector == "" {
 		return ""
 	}
-	sel, err := fields.ParseSelector(r.List.FieldSelector)
-	if err != nil { // it is refused where it is used
-		return ""
-	}
-	for _, term := range sel.Requirements() {
+	for _, term := range r.Selected().Fields {
 		if term.Field == "metadata.name" && (term.Operator == selection.Equals || term.Operator == selection.DoubleEquals) {
 			name = term.Value
 		}
