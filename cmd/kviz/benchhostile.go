@@ -23,6 +23,7 @@ func (b *benchHostile) flags(f *pflag.FlagSet) {
 	f.Uint64Var(&b.options.First, "first", 0, "hostile: the number of the first request")
 	f.Uint64Var(&b.options.Count, "count", 0, "hostile: how many requests; 0: until the time is over")
 	f.DurationVar(&b.options.For, "attack", time.Minute, "hostile: how long each server is attacked")
+	f.StringSliceVar(&b.options.Stores, "stores", []string{"mvcc", "raft"}, "hostile: the stores of kviz to attack")
 	f.StringVar(&b.options.Only, "part", "", "hostile: only requests built from this: "+strings.Join(hostile.Parts(), ", "))
 }
 
@@ -36,7 +37,8 @@ func (b *benchHostile) run(ctx context.Context, io streams) (err error) {
 	if source := sourceOf("cluster", "apiserver", "proof"); source != "" {
 		fmt.Fprintln(io.err, "Building the kube-apiserver to compare with …")
 		c := exec.CommandContext(ctx, "go", "run", "-C", source, "./bench", "hostile", "--kviz", self,
-			"--seed", fmt.Sprint(o.Seed), "--first", fmt.Sprint(o.First), "--count", fmt.Sprint(o.Count), "--for", o.For.String(), "--only", o.Only)
+			"--seed", fmt.Sprint(o.Seed), "--first", fmt.Sprint(o.First), "--count", fmt.Sprint(o.Count), "--for", o.For.String(), "--only", o.Only,
+			"--stores", strings.Join(o.Stores, ","))
 		c.Stdout, c.Stderr = io.out, io.err
 		return c.Run()
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	Only    string        // only this part, if not ""
 	// Patience is after how long a client goes, whether it has its answer or not; 3 s if 0.
 	Patience time.Duration
+	Stores   []string // of kviz, for [Kviz]
 	// PIDs are the server's processes, whose memory is watched; none: it is not.
 	PIDs []int
 }

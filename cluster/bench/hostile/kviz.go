@@ -85,7 +85,7 @@ func (t *tail) String() string { return string(t.last) }
 // Kviz attacks each kind of store's server of a kviz binary, one after the other, with its data in dir;
 // tell is given each report as it is known.
 func Kviz(ctx context.Context, binary, dir string, o Options, tell func(name string, r *Report)) error {
-	for _, store := range []string{"mvcc", "raft"} {
+	for _, store := range o.Stores {
 		if err := kvizOn(ctx, binary, store, dir, o, tell); err != nil {
 			return fmt.Errorf("kviz on the %s store: %w", store, err)
 		}

@@ -24,6 +24,7 @@ func attack(ctx context.Context, w io.Writer, args []string) (err error) {
 	flags.Uint64Var(&o.First, "first", 0, "the number of the first request")
 	flags.Uint64Var(&o.Count, "count", 0, "how many requests; 0: until the time is over")
 	flags.DurationVar(&o.For, "for", time.Minute, "how long each server is attacked")
+	flags.StringSliceVar(&o.Stores, "stores", []string{"mvcc", "raft"}, "the stores of kviz")
 	flags.StringVar(&o.Only, "only", "", "only this part: "+strings.Join(hostile.Parts(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
