@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster"
+	"kviz/cluster/serve"
 	"kviz/raftstore/host"
 )
 
@@ -23,6 +24,7 @@ import (
 type endpoints struct {
 	port       int
 	kubeconfig string
+	names      []string
 	etcdPort   int
 	etcdPlain  bool
 }
@@ -30,6 +32,7 @@ type endpoints struct {
 func (e *endpoints) register(f *pflag.FlagSet) {
 	f.IntVar(&e.port, "port", 0, "port of the API server (default: any free one)")
 	f.StringVar(&e.kubeconfig, "kubeconfig", "", "where to write the kubeconfig (default: the runtime directory)")
+	f.StringSliceVar(&e.names, "tls-san", nil, "more `NAMES` or addresses by which clients call the API server (default: 127.0.0.1, localhost, kubernetes…); a Host header with another is refused")
 	f.IntVar(&e.etcdPort, "etcd-port", noPort, "serve the store to etcdctl over TLS on this port and the next ones, one a member; 0: on any free ones (default: not)")
 	f.Lookup("etcd-port").DefValue = "0" // so that help shows no number for "not"
 	f.BoolVar(&e.etcdPlain, "etcd-plain", false, "with --etcd-port: without TLS, for every program of this machine")
@@ -41,12 +44,24 @@ const noPort = -1
 // check refuses what cannot be.
 func (e *endpoints) check() error {
 	switch {
+	case badName(e.names) != nil:
+		return &usageError{text: fmt.Sprintf("--tls-san: %v", badName(e.names))}
 	case e.port < 0 || e.port > 65535:
 		return &usageError{text: fmt.Sprintf("--port %d: want 1 to 65535, or 0 for any free one", e.port)}
 	case e.etcdPort < noPort || e.etcdPort > 65535:
 		return &usageError{text: fmt.Sprintf("--etcd-port %d: want 1 to 65535, or 0 for any free ones", e.etcdPort)}
 	case e.etcdPlain && e.etcdPort == noPort:
 		return &usageError{text: "--etcd-plain says how the store is served, and goes with --etcd-port"}
+	}
+	return nil
+}
+
+// badName says what is wrong with the first name that cannot be one.
+func badName(names []string) error {
+	for _, name := range names {
+		if err := serve.CheckName(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -71,7 +86,7 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 	if kubeconfig, err = filepath.Abs(kubeconfig); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
-	l, err := c.Listen(e.port, kubeconfig)
+	l, err := c.Listen(e.port, kubeconfig, e.names...)
 	if err != nil {
 		return nil, err
 	}
@@ -178,16 +193,24 @@ var errNotServed = errors.New("no kviz is being served; start one in another ter
 
 // readAllServed is what all running kviz of this user serve, the oldest first.
 func readAllServed() ([]served, error) {
-	files, err := filepath.Glob(filepath.Join(runtimeDir(), "*", endpointsFile))
-	if err != nil {
+	dir := runtimeDir()
+	if err := trusted(dir); err != nil {
 		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("runtime directory: %w", err)
 	}
 	var all []served
 	var began []time.Time
-	for _, path := range files {
-		pid, known := ownerOf(filepath.Base(filepath.Dir(path)), "")
+	for _, e := range entries {
+		pid, known := ownerOf(e.Name(), "")
 		if !known || !host.Alive(pid) {
 			continue
+		}
+		path := filepath.Join(dir, e.Name(), endpointsFile)
+		if err := errors.Join(trusted(filepath.Dir(path)), trusted(path)); err != nil {
+			return nil, err
 		}
 		b, err := os.ReadFile(path)
 		var s served

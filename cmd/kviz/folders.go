@@ -31,18 +31,28 @@ func runtimeDir() string {
 // took one of its own.
 var temporary = os.TempDir()
 
+// trusted says why what stands in the runtime directory is not trusted; nil if it is, or if there
+// is nothing. What is read there says which programs to start, so nobody else may have written it.
+func trusted(path string) error {
+	err := host.Private(path)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("runtime directory: %w; kviz trusts only what you own and nobody else may write: remove it, or set XDG_RUNTIME_DIR to a folder of your own", err)
+}
+
 // servedDir makes this process's folder in the runtime directory.
 func servedDir() (string, error) {
 	dir := runtimeDir()
+	if err := trusted(dir); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("runtime directory: %w", err)
 	}
-	// In a folder for everybody somebody else may have made it first.
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return "", errors.Join(fmt.Errorf("runtime directory: %s is no folder", dir), err)
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return "", fmt.Errorf("runtime directory: %w", err)
+	// In a folder for everybody somebody else may have made it a moment before.
+	if err := trusted(dir); err != nil {
+		return "", err
 	}
 	removeLeft(dir, "")
 	own := filepath.Join(dir, owner())
@@ -100,16 +110,16 @@ func ownerOf(name, prefix string) (pid int, known bool) {
 	return pid, ok && err == nil && ns == namespace()
 }
 
-// removeLeft removes the folders of processes that are gone. One that is somebody else's
-// stays.
+// removeLeft removes this user's folders of processes that are gone.
 func removeLeft(dir, prefix string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if pid, known := ownerOf(e.Name(), prefix); known && e.IsDir() && !host.Alive(pid) {
-			os.RemoveAll(filepath.Join(dir, e.Name()))
+		path := filepath.Join(dir, e.Name())
+		if pid, known := ownerOf(e.Name(), prefix); known && e.IsDir() && !host.Alive(pid) && host.Private(path) == nil {
+			os.RemoveAll(path)
 		}
 	}
 }
