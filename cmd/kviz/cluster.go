@@ -129,7 +129,7 @@ func (s *shape) boot(ctx context.Context, cfg cluster.Config, inputs ...string) 
 	}
 	var file *os.File
 	if s.record != "" { // when all else is known to be well: what the file held is gone then
-		if file, err = os.Create(s.record); err != nil {
+		if file, err = createRecording(s.record); err != nil {
 			return nil, nil, fmt.Errorf("--trace: %w", err)
 		}
 		defer func() {

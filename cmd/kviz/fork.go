@@ -157,7 +157,7 @@ func (b *branching) branch(ctx context.Context, io streams, past []*trace.Event,
 
 // recordBranch writes the branch's recording, from the run's beginning on.
 func (b *branching) recordBranch(c *cluster.Cluster, f cluster.ForkConfig) (stop func() error, err error) {
-	file, err := os.Create(b.record)
+	file, err := createRecording(b.record)
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}

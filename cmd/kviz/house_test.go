@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -436,4 +437,42 @@ func resolves(link, dir string, imports map[string]string, declared map[string]m
 		}
 	}
 	return false
+}
+
+// What kviz writes is its user's alone, for a run holds what was typed and stored; so each call in cmd
+// that makes a file for others too stands here, with the reason.
+func TestWhatIsWrittenIsItsOwners(t *testing.T) {
+	open := map[string]string{
+		"cmd/kviz/bench.go":         "profiles of a benchmark, which has nobody's data",
+		"cmd/kviz/cluster.go":       "the file clock, which holds a date",
+		"cmd/kviz/lessonconvert.go": "a draft, for the teacher to edit",
+		"cmd/kviz/lessonnew.go":     "a draft, for the teacher to edit",
+	}
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.path, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			wide := false
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				mode, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "0o"), 8, 32)
+				wide = strings.HasPrefix(n.Value, "0o") && err == nil && mode > 0o100 && mode&0o077 != 0
+			case *ast.SelectorExpr:
+				x, ok := n.X.(*ast.Ident)
+				wide = ok && x.Name == "os" && n.Sel.Name == "Create"
+			}
+			if wide && open[s.path] == "" {
+				t.Errorf("%s: makes a file that others may read", s.fset.Position(n.Pos()))
+			}
+			found[s.path] = found[s.path] || wide
+			return true
+		})
+	}
+	for path, why := range open {
+		if !found[path] {
+			t.Errorf("%s makes nothing for others any more (%s)", path, why)
+		}
+	}
 }

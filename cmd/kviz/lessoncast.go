@@ -61,14 +61,14 @@ func indexOf(l *lessons.Lesson, beat string) int {
 	return slices.IndexFunc(l.Steps, func(s *lessons.Step) bool { return s.ID == beat })
 }
 
-// writeWhole writes a file as a whole or not at all.
+// writeWhole writes a file as a whole or not at all, for its owner alone: a run is in it.
 func writeWhole(name string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}

@@ -43,7 +43,7 @@ func keepRecording(m *lessons.Marking) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	return errors.Join(writeWhole(filepath.Join(dir, lessons.RecordingFile), out.Bytes()), writeWhole(filepath.Join(dir, lessons.MarksFile), marks))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"kviz/cluster"
@@ -26,6 +28,9 @@ func TestSaveRecording(t *testing.T) {
 	}
 	if err := saveRecording(c, path, trace.Header{}); err == nil {
 		t.Error("a file that is there is written over")
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("it is %v (%v)", info.Mode(), err)
 	}
 	h, events, err := trace.ReadAll(path)
 	if err != nil || h.Seed != 5 || uint64(len(events)) < 1000 {
