@@ -44,6 +44,7 @@ func (s *Server) serveEarly(t *sim.Task, req *request.Request, early func(*reque
 		t.SetDeadline(filters.Deadline(req, c.Began, c.connects()))
 	}
 	receive(&c.Scope, req, c.Kind)
+	c.Client, c.Parts = req.Gone, &s.parts
 	var late error
 	if early != nil {
 		c.TimedOut = func() {
@@ -112,6 +113,7 @@ func filter(c *call, f *filters.Filters, turns *flowcontrol.Filter) error {
 	if c.User, err = f.Impersonate(on, req, sender); err != nil {
 		return err
 	}
+	on.Sender = c.User.Name
 	if req.Impersonate != nil {
 		c.record.Impersonated(c.User.Info())
 	}

@@ -158,6 +158,7 @@ type Server struct {
 	options        *options.Options
 	conversions    *crd.Conversions
 	workers        workers
+	parts          request.Parts
 
 	// What is made again when it does.
 	customs     *crd.Definitions // the kinds that CustomResourceDefinitions make

@@ -133,6 +133,7 @@ func (h *Handler) ask(r *http.Request, req *request.Request, caller Caller) (ans
 		}
 	}
 	var number uint64
+	req.Gone = r.Context()
 	err := h.cfg.Kernel.Call(r.Context(), caller.Process, req.Verb+" "+req.Resource.Resource, func(t *sim.Task) {
 		given <- h.answer(t, req, caller, number)
 		if gone.Load() {

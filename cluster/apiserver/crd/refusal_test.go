@@ -103,10 +103,10 @@ func TestCustomRefusalsAreUpstreams(t *testing.T) {
 		`{"metadata":{"labels":{"a b":"c"}}}`, `{"metadata":{"namespace":""}}`, `{"metadata":{"generation":-1}}`,
 	} {
 		u, old, ctx := gadget(changed), gadget(`{}`), context.Background()
-		alike(t, changed+" created", Of(k).validate(k, u), upstream.Validate(ctx, u))
-		alike(t, changed+" updated", Of(k).validateUpdate(k, u, old), upstream.ValidateUpdate(ctx, u, old))
-		alike(t, changed+" not changed", Of(k).validateUpdate(k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
-		alike(t, changed+" as status", Of(k).validateStatus(k, u, old), status.ValidateUpdate(ctx, u, old))
+		alike(t, changed+" created", Of(k).validate(t.Context(), k, u), upstream.Validate(ctx, u))
+		alike(t, changed+" updated", Of(k).validateUpdate(t.Context(), k, u, old), upstream.ValidateUpdate(ctx, u, old))
+		alike(t, changed+" not changed", Of(k).validateUpdate(t.Context(), k, u, u.DeepCopy()), upstream.ValidateUpdate(ctx, u, u.DeepCopy()))
+		alike(t, changed+" as status", Of(k).validateStatus(t.Context(), k, u, old), status.ValidateUpdate(ctx, u, old))
 		ours, theirs := u.DeepCopy(), u.DeepCopy()
 		Of(k).prepare(ours, old)
 		upstream.PrepareForUpdate(ctx, theirs, old)

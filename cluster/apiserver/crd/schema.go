@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,12 +19,15 @@ type customSchema struct {
 	structural *structuralschema.Structural // nil if the version has no schema
 	whole      apiservervalidation.SchemaValidator
 	status     apiservervalidation.SchemaValidator // of the part status; nil if that has no schema
-	rules      *schemacel.Validator                // x-kubernetes-validations, compiled; nil if there are none
+	rules      func() *schemacel.Validator         // x-kubernetes-validations, compiled on first use; nil if there are none
+	ruled      bool                                // there are some
 	scale      *apiextensions.CustomResourceSubresourceScale
+	patterns   map[string]float64 // those of the schema, and how many instructions each has
 }
 
-// schema is made on first use: compiling the rules takes some milliseconds, or seconds,
-// and so is begun beside the kernel by a request of a big kind.
+// schema is made on first use, beside the kernel by a request of a big kind. Its rules are only
+// compiled by the first validation, which is beside the kernel where there are any: that takes
+// some milliseconds, or seconds.
 func (v *Version) schema() *customSchema {
 	v.making.Do(func() {
 		made, err := makeSchema(v.of.born, v.spec)
@@ -38,7 +42,7 @@ func (v *Version) schema() *customSchema {
 // makeSchema mirrors the parts of customresource_handler.go
 // getOrCreateServingInfoFor that have to do with schemas.
 func makeSchema(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (*customSchema, error) {
-	made := &customSchema{}
+	made := &customSchema{patterns: map[string]float64{}}
 	var props *apiextensions.JSONSchemaProps
 	if v.Schema != nil {
 		in := &apiextensions.CustomResourceValidation{}
@@ -46,6 +50,8 @@ func makeSchema(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv
 			return nil, err
 		}
 		props = in.OpenAPIV3Schema
+		patternsIn(v.Schema.OpenAPIV3Schema, made.patterns)
+		made.ruled = anyOf(v.Schema.OpenAPIV3Schema, ruled)
 		s, err := structuralschema.NewStructural(props)
 		if err != nil && !crd.Spec.PreserveUnknownFields {
 			return nil, err
@@ -76,6 +82,8 @@ func makeSchema(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv
 			return nil, err
 		}
 	}
-	made.rules = schemacel.NewValidator(made.structural, true, celconfig.PerCallLimit)
+	made.rules = sync.OnceValue(func() *schemacel.Validator {
+		return schemacel.NewValidator(made.structural, true, celconfig.PerCallLimit)
+	})
 	return made, nil
 }

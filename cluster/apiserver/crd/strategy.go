@@ -34,17 +34,21 @@ import (
 func customStrategy(k *registry.Kind) *registry.Strategy {
 	v := Of(k)
 	st := &registry.Strategy{
-		Conditional:    true,
-		Prepare:        func(_ *registry.Write, obj, old runtime.Object) { v.prepare(MapOf(obj), MapOf(old)) },
-		Validate:       func(obj runtime.Object) field.ErrorList { return v.validate(k, MapOf(obj)) },
-		ValidateUpdate: func(obj, old runtime.Object) field.ErrorList { return v.validateUpdate(k, MapOf(obj), MapOf(old)) },
-		Warn:           finalizerWarnings,
+		Conditional: true,
+		Prepare:     func(_ *registry.Write, obj, old runtime.Object) { v.prepare(MapOf(obj), MapOf(old)) },
+		ValidateIn: func(ctx context.Context, sub string, obj, old runtime.Object) field.ErrorList {
+			switch {
+			case old == nil:
+				return v.validate(ctx, k, MapOf(obj))
+			case sub == "status":
+				return v.validateStatus(ctx, k, MapOf(obj), MapOf(old))
+			}
+			return v.validateUpdate(ctx, k, MapOf(obj), MapOf(old))
+		},
+		Warn: finalizerWarnings,
 	}
 	if v.hasStatus() {
 		st.SubPrepare = registry.Preparers{"status": func(_ *registry.Write, obj, old runtime.Object) { prepareCustomStatus(MapOf(obj), MapOf(old)) }}
-		st.SubValidate = registry.Validators{"status": func(obj, old runtime.Object) field.ErrorList {
-			return v.validateStatus(k, MapOf(obj), MapOf(old))
-		}}
 	}
 	return st
 }
@@ -105,11 +109,11 @@ func prepareCustomStatus(obj, old *unstructured.Unstructured) {
 }
 
 // validate is customResourceStrategy.Validate.
-func (v *Version) validate(k *registry.Kind, u *unstructured.Unstructured) field.ErrorList {
+func (v *Version) validate(ctx context.Context, k *registry.Kind, u *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
-	made, ctx := v.schema(), context.Background()
+	made := v.schema()
 	var errs field.ErrorList
 	if m, bad := typedMeta(u); len(bad) > 0 {
 		errs = append(errs, bad...)
@@ -126,11 +130,11 @@ func (v *Version) validate(k *registry.Kind, u *unstructured.Unstructured) field
 
 // validateUpdate is customResourceStrategy.ValidateUpdate: what was wrong already
 // and does not change is let be (ratcheting).
-func (v *Version) validateUpdate(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func (v *Version) validateUpdate(ctx context.Context, k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
-	made, ctx := v.schema(), context.Background()
+	made := v.schema()
 	pair := common.NewCorrelatedObject(u.Object, old.Object, &model.Structural{Structural: made.structural})
 	errs := checkMetaUpdate(ctx, k, u, old)
 	errs = append(errs, registry.InOrder(apiservervalidation.ValidateCustomResourceUpdate(nil, u.Object, old.Object, made.whole, apiservervalidation.WithRatcheting(pair)))...)
@@ -143,11 +147,11 @@ func (v *Version) validateUpdate(k *registry.Kind, u, old *unstructured.Unstruct
 
 // validateStatus is statusStrategy.ValidateUpdate: the schema of the status only,
 // but all rules.
-func (v *Version) validateStatus(k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
+func (v *Version) validateStatus(ctx context.Context, k *registry.Kind, u, old *unstructured.Unstructured) field.ErrorList {
 	if errs := rightType(k, u); len(errs) > 0 {
 		return errs
 	}
-	made, ctx := v.schema(), context.Background()
+	made := v.schema()
 	pair := common.NewCorrelatedObject(u.Object, old.Object, &model.Structural{Structural: made.structural})
 	var options []apiservervalidation.ValidationOption
 	if made.structural != nil {
@@ -212,7 +216,7 @@ func (made *customSchema) checkListTypes(u, old *unstructured.Unstructured) fiel
 // checkRules runs the rules (x-kubernetes-validations), unless the object is so
 // wrong that they could not be trusted.
 func (made *customSchema) checkRules(ctx context.Context, errs field.ErrorList, obj, old map[string]any, options ...cel.Option) field.ErrorList {
-	if made.rules == nil {
+	if !made.ruled {
 		return errs
 	}
 	for _, err := range errs {
@@ -225,7 +229,11 @@ func (made *customSchema) checkRules(ctx context.Context, errs field.ErrorList, 
 	if old != nil {
 		before = old
 	}
-	broken, _ := made.rules.Validate(ctx, nil, made.structural, obj, before, celconfig.RuntimeCELCostBudget, options...)
+	rules := made.rules()
+	if rules == nil {
+		return errs
+	}
+	broken, _ := rules.Validate(ctx, nil, made.structural, obj, before, celconfig.RuntimeCELCostBudget, options...)
 	return append(errs, registry.InOrder(broken)...)
 }
 

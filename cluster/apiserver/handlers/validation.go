@@ -1,16 +1,21 @@
 package handlers
 
 import (
+	"context"
 	"maps"
 	"slices"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	genericvalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kviz/cluster/apiserver/crd"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -37,7 +42,11 @@ func (h *Handlers) validateCreate(c *Call, in admitted) (validated, error) {
 	if err := h.allocate(c, obj, nil, sub); err != nil {
 		return validated{}, c.Refuse(trace.StageValidation, "", err)
 	}
-	errs := request.Offload(&c.Scope, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
+	effort, err := c.effort(obj)
+	if err != nil {
+		return validated{}, err
+	}
+	errs := request.OffloadDear(&c.Scope, effort, "validation", faultsOfNew, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj})
 	if len(errs) > 0 {
 		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
@@ -93,7 +102,11 @@ func (h *Handlers) validateUpdate(c *Call, in admitted, was *etcd3.Stored, sub s
 		errs = genericvalidation.ValidateObjectMetaAccessor(m, c.Kind.Namespaced, pathSegment, field.NewPath("metadata"))
 		errs = append(errs, genericvalidation.ValidateObjectMetaAccessorUpdate(m, had, field.NewPath("metadata"))...)
 	}
-	errs = request.Offload(&c.Scope, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
+	effort, err := c.effort(obj)
+	if err != nil {
+		return validated{}, err
+	}
+	errs = request.OffloadDear(&c.Scope, effort, "validation", faultsOfChange, judged{kind: c.Kind, component: c.Req.System, sub: sub, obj: obj, old: old, check: check, errs: errs})
 	if len(errs) > 0 {
 		return validated{}, c.Refuse(trace.StageValidation, "", invalid(c, obj, errs))
 	}
@@ -140,17 +153,58 @@ type judged struct {
 	errs      field.ErrorList                               // that were found already
 }
 
-func faultsOfNew(j judged) field.ErrorList {
-	errs := j.kind.Strategy.Validate(j.obj)
+func faultsOfNew(ctx context.Context, j judged) field.ErrorList {
+	var errs field.ErrorList
+	if by := j.kind.Strategy.ValidateIn; by != nil {
+		errs = by(ctx, j.sub, j.obj, nil)
+	} else {
+		errs = j.kind.Strategy.Validate(j.obj)
+	}
 	if len(errs) == 0 && !j.component { // the kinds' own functions have looked at the metadata too
 		errs = genericvalidation.ValidateObjectMetaAccessor(object.Meta(j.obj), j.kind.Namespaced, pathSegment, field.NewPath("metadata"))
 	}
 	return j.declare(errs)
 }
 
-func faultsOfChange(j judged) field.ErrorList {
+func faultsOfChange(ctx context.Context, j judged) field.ErrorList {
+	if by := j.kind.Strategy.ValidateIn; by != nil {
+		return j.declare(append(j.errs, by(ctx, j.sub, j.obj, j.old)...))
+	}
 	return j.declare(append(j.errs, j.check(j.obj, j.old)...))
 }
+
+// effort reports whether the validation of an object may take long for what it is: for the rules
+// and the patterns of its kind, or the expressions in it that are compiled. One that would take
+// longer than any client waits is not begun: it is answered as if it had been.
+func (c *Call) effort(obj runtime.Object) (dear bool, err error) {
+	switch o := obj.(type) {
+	case *unstructured.Unstructured:
+		if c.Kind.Custom == nil {
+			return false, nil
+		}
+		v := crd.Of(c.Kind)
+		steps := v.Steps(o)
+		if steps > mostSteps {
+			return false, c.Refuse(trace.StageValidation, "", etcd3.Error(context.DeadlineExceeded))
+		}
+		return v.HasRules() || steps > manySteps, nil
+	case *apiextensionsv1.CustomResourceDefinition:
+		return crd.Costly(o), nil
+	case *admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicy:
+		return true, nil
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		return slices.ContainsFunc(o.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return len(w.MatchConditions) > 0 }), nil
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return slices.ContainsFunc(o.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool { return len(w.MatchConditions) > 0 }), nil
+	}
+	return false, nil
+}
+
+// A step of a regular expression takes some 10 ns.
+const (
+	manySteps = 1e6 // more are not the kernel's
+	mostSteps = 2e9 // more take longer than a write may (see longestWrite)
+)
 
 // declare has the tags of the types have their say: they add to what the
 // functions found, and speak for those functions that say the same. What a

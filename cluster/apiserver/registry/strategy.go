@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -25,6 +26,10 @@ type Strategy struct {
 	Validate       func(obj runtime.Object) field.ErrorList
 	ValidateUpdate func(obj, old runtime.Object) field.ErrorList
 	SubValidate    map[string]func(obj, old runtime.Object) field.ErrorList
+
+	// ValidateIn is all of these, for a kind whose validation can take long: it ends when its
+	// context does. old is nil for a creation.
+	ValidateIn func(ctx context.Context, sub string, obj, old runtime.Object) field.ErrorList
 
 	// Declare adds what the tags of the types find to what the functions found, and
 	// takes away what both say; nil for Kubernetes' plain way (rest.ValidateCreate).

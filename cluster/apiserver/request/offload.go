@@ -1,13 +1,21 @@
 package request
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"kviz/cluster/sim"
+)
 
 // One kernel runs the whole cluster, and what one request makes it compute everybody
 // waits for. Upstream's libraries have parts that take the square of an object's size:
 // the set of a manager's fields, lists that are merged by key, patterns, rules. There
 // that is one goroutine's trouble. Here such parts of a big request are computed beside
 // the kernel (sim.Task.Offload), with what they give taken up in its turn; small ones
-// are done before anybody could notice.
+// are done before anybody could notice. A few parts can take long whatever the size of the
+// request is, by what others have stored: rules, patterns, policies. They are computed
+// beside the kernel where their cost says so, and end when the request's time is over, or its
+// client gone.
 
 const (
 	// bulky is from how many bytes on a request is big.
@@ -17,8 +25,39 @@ const (
 	// offloadWait is for how long the others wait in real time for a part of a request from
 	// outside that takes longer than was modelled. A command of the console is waited for,
 	// so that a script gives the same trace every time.
-	offloadWait = 100 * time.Millisecond
+	offloadWait = 20 * time.Millisecond
+	// atOnce is how many parts of one user's requests are computed at the same time. Those of
+	// clients that have left go on where nothing can interrupt them; more of them wait here.
+	atOnce = 4
 )
+
+// Parts are those that are being computed beside the kernel, by user. The zero value has none.
+type Parts struct {
+	busy  map[string]int
+	free  sim.Cond
+	begun int // ever
+}
+
+// Begun is how many parts have ever been computed beside the kernel.
+func (p *Parts) Begun() int { return p.begun }
+
+// begin waits until a user may have one more, and returns what ends it.
+func (p *Parts) begin(t *sim.Task, user string) (end func()) {
+	for p.busy[user] >= atOnce {
+		p.free.Wait(t)
+	}
+	if p.busy == nil {
+		p.busy = map[string]int{}
+	}
+	p.busy[user]++
+	p.begun++
+	return func() {
+		if p.busy[user]--; p.busy[user] == 0 {
+			delete(p.busy, user)
+		}
+		p.free.Broadcast()
+	}
+}
 
 // Bulk is how many bytes a request makes the server compute with.
 type Bulk struct {
@@ -47,7 +86,22 @@ func OffloadOf[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in
 	if bulk < bulky || s.Bulk.Inline {
 		return fn(in)
 	}
-	return offload(s, bulk, part, fn, in)
+	return offload(s, bulk, part, forgetting(fn), in)
+}
+
+// forgetting is a part that nothing can interrupt.
+func forgetting[In, Out any](fn func(In) Out) func(context.Context, In) Out {
+	return func(_ context.Context, in In) Out { return fn(in) }
+}
+
+// OffloadDear is [Offload] of a part whose cost is not in proportion to its size. dear says that
+// it may take long: then it is offloaded whoever sends the request, so it asks nobody in between.
+// It ends early when its context does.
+func OffloadDear[In, Out any](s *Scope, dear bool, part string, fn func(context.Context, In) Out, in In) Out {
+	if !dear && (s.Bulk.total() < bulky || s.Bulk.Inline) {
+		return fn(context.Background(), in)
+	}
+	return offload(s, s.Bulk.total(), part, fn, in)
 }
 
 // OffloadFor is [OffloadOf] of what later requests use too, and so is made whoever sends this
@@ -56,18 +110,29 @@ func OffloadFor[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, i
 	if bulk < bulky {
 		return fn(in)
 	}
-	return offload(s, bulk, part, fn, in)
+	return offload(s, bulk, part, forgetting(fn), in)
 }
 
-func offload[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) (out Out) {
+func offload[In, Out any](s *Scope, bulk int, part string, fn func(context.Context, In) Out, in In) (out Out) {
 	limit := offloadWait
 	if s.Bulk.Console {
 		limit = 0
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel() // also when the server is killed meanwhile
+	if s.Client != nil {
+		defer context.AfterFunc(s.Client, cancel)()
+	}
 	if until := s.Task.Deadline(); until > 0 && s.TimedOut != nil {
-		timer := s.Task.Kernel().After(max(0, until-s.Task.Elapsed()), s.TimedOut)
+		timer := s.Task.Kernel().After(max(0, until-s.Task.Elapsed()), func() {
+			s.TimedOut()
+			cancel()
+		})
 		defer timer.Cancel()
 	}
-	s.Task.Offload(part+" of "+s.Bulk.Path, time.Duration(bulk)*perByte, limit, func() { out = fn(in) })
+	if s.Parts != nil {
+		defer s.Parts.begin(s.Task, s.Sender)()
+	}
+	s.Task.Offload(part+" of "+s.Bulk.Path, time.Duration(bulk)*perByte, limit, func() { out = fn(ctx, in) })
 	return out
 }

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"context"
 	"crypto/x509"
 	"strings"
 	"time"
@@ -97,6 +98,8 @@ type Request struct {
 	// definition that goes. Nil for what Resource is served as. It is no part of a request
 	// that is written down.
 	Kind *registry.Kind `json:"-"`
+	// Gone ends when the client has; nil where it stays. It is not written down either.
+	Gone context.Context `json:"-"`
 	// Part says that it is a part of a request that has been let in, with its user.
 	Part bool
 

@@ -7,6 +7,7 @@
 package request
 
 import (
+	"context"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,9 @@ type Scope struct {
 	// TimedOut, if not nil, answers the client when the request's time is over while a part of
 	// it is offloaded.
 	TimedOut func()
+	Client   context.Context // ends when the client has gone; nil for one that does not go
+	Sender   string          // the user, once that is known
+	Parts    *Parts          // those of all requests; nil where they are not counted
 
 	Refused  string     // the stage that ended it
 	Warnings []string   // for the headers Warning of its answer
