@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -27,6 +28,7 @@ type output struct {
 	info    runtime.SerializerInfo
 	convert *schema.GroupVersionKind // Table, PartialObjectMetadata(List), or nil
 	table   metav1.TableOptions
+	client  context.Context // ends when the client has gone
 }
 
 // restrictions mirrors RequestScope.AllowsMediaTypeTransform
@@ -67,7 +69,7 @@ func negotiate(r *http.Request, only restrictions) (output, *metav1.Status) {
 	if err != nil {
 		return output{}, statusOf(err)
 	}
-	out := output{info: info, convert: options.Convert}
+	out := output{info: info, convert: options.Convert, client: r.Context()}
 	if out.convert != nil && out.convert.Kind == "Table" {
 		q := r.URL.Query()
 		if err := metav1.Convert_url_Values_To_v1_TableOptions(&q, &out.table, nil); err != nil {

@@ -46,6 +46,9 @@ func (g tables) table(k *registry.Kind, items []runtime.Object, list metav1.List
 	}
 	table.SetGroupVersionKind(*out.convert)
 	for i, item := range items {
+		if err := out.client.Err(); err != nil && i > 0 { // nobody would read the rest
+			return nil, statusOf(err)
+		}
 		part, err := g.print(k, item, now, out.table.NoHeaders)
 		if err != nil {
 			return nil, statusOf(err)

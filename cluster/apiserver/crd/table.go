@@ -6,7 +6,6 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -70,8 +69,7 @@ func (v *Version) makePrinter() error {
 			plain[i].Type = "string"
 		}
 	}
-	// A path that cannot be read ends the columns, as upstream.
-	rows, _ := tableconvertor.New(plain)
+	rows := newColumns(plain)
 	none, err := rows.ConvertToTable(context.Background(), v.of.kinds[0].New(), nil)
 	if err != nil {
 		return err
