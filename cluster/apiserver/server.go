@@ -52,6 +52,7 @@ import (
 	"kviz/cluster/apiserver/review"
 	"kviz/cluster/apiserver/serviceaccount"
 	"kviz/cluster/apiserver/webhook"
+	"kviz/cluster/bound"
 	"kviz/cluster/client"
 	"kviz/cluster/idp"
 	"kviz/cluster/sim"
@@ -185,6 +186,7 @@ type Server struct {
 // and is then [Server.Ready].
 func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 	cfg.complete()
+	bound.Expressions()
 	s := &Server{
 		identity: identity{k: p.Kernel(), name: cfg.Name, before: cfg.Before},
 		cfg:      cfg, st: st.Connect(p.Lane.String()), caches: &caches.Caches{}, fields: &fieldmanager.Managers{},

@@ -5,6 +5,8 @@
 //     million zeros, and nothing can interrupt that.
 //   - Depth (depth.go, wire.go): parsers descend, and a stack that overflows ends the process;
 //     server-side apply takes the square of an object's depth.
+//   - Rules (expressions.go): what a rule puts together itself, a quantity or the text for a
+//     pattern, is judged when the rule runs.
 //   - Keys (keys.go): a signature with a key of a million bits takes minutes to check.
 //
 // Upstream has no such bounds, or higher ones, because there a request holds up nobody but

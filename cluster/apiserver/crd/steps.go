@@ -1,13 +1,14 @@
 package crd
 
 import (
-	"regexp/syntax"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kviz/cluster/bound"
 )
 
 // HasRules reports whether the version has rules (x-kubernetes-validations): how long they take
@@ -112,37 +113,11 @@ func (made *customSchema) stepsNested(v *structuralschema.NestedValueValidation,
 	return n
 }
 
-// instructions are those of a pattern's program, at most. The program itself is not made: a
-// pattern of a few letters can have a long one.
-func instructions(pattern string) float64 {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0 // no program: it is refused where it is used
-	}
-	return 2 + sizeOf(parsed)
-}
-
-func sizeOf(re *syntax.Regexp) float64 {
-	n := 1.0
-	for _, sub := range re.Sub {
-		n += 1 + sizeOf(sub)
-	}
-	switch re.Op {
-	case syntax.OpLiteral:
-		n += float64(len(re.Rune))
-	case syntax.OpCapture, syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
-		n++
-	case syntax.OpRepeat:
-		n *= float64(max(re.Max, re.Min+1))
-	}
-	return n
-}
-
 // patternsIn collects the patterns of a schema.
 func patternsIn(s *apiextensionsv1.JSONSchemaProps, into map[string]float64) {
 	anyOf(s, func(s *apiextensionsv1.JSONSchemaProps) bool {
 		if _, ok := into[s.Pattern]; s.Pattern != "" && !ok {
-			into[s.Pattern] = instructions(s.Pattern)
+			into[s.Pattern] = bound.Instructions(s.Pattern)
 		}
 		return false
 	})
