@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/client"
 	"kviz/cluster/sim"
 )
 
@@ -85,6 +88,61 @@ func TestCostlyObjectsAreJudgedBesideTheKernel(t *testing.T) {
 		req.Gone = gone
 		if r, _ := beside(w, task, req); r.Err == nil || !strings.Contains(r.Err.Error(), "operation interrupted") {
 			t.Errorf("whose client has gone: %v", r.Err)
+		}
+	})
+}
+
+// The expressions of policies and of webhooks' conditions that may take long are evaluated beside
+// the kernel, with their variables; those that cannot, or that ask the authorizer, on it.
+func TestLoopsOfPoliciesAreEvaluatedBesideTheKernel(t *testing.T) {
+	const constraints = `{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]}`
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		create := func(r client.Resource, body string) *request.Response {
+			req := &request.Request{Verb: "create", Resource: r.GroupVersionResource, Body: []byte(body)}
+			if r.Namespaced {
+				req.Namespace = "default"
+			}
+			return w.ask(task, req)
+		}
+		asked := func(name, labels string) (r *request.Response, beside int) {
+			before := w.s.parts.Begun()
+			r = create(client.ConfigMaps, `{"metadata":{"name":"`+name+`","labels":{`+labels+`}}}`)
+			return r, w.s.parts.Begun() - before
+		}
+		if r, n := asked("first", ""); r.Err != nil || n != 0 {
+			t.Errorf("without policies: %v, %d", r.Err, n)
+		}
+		policy := func(name, validation string) {
+			w.must(create(client.ValidatingAdmissionPolicies, `{"metadata":{"name":"`+name+`"},"spec":{"matchConstraints":`+constraints+`,"variables":[{"name":"labels","expression":"object.metadata.?labels.orValue({})"}],"validations":[{"expression":"`+validation+`"}]}}`).Err)
+			w.must(create(client.ValidatingAdmissionPolicyBindings, `{"metadata":{"name":"`+name+`"},"spec":{"policyName":"`+name+`","validationActions":["Deny"]}}`).Err)
+			task.Sleep(1e9)
+		}
+		policy("plain", "object.metadata.name != 'x'")
+		if r, n := asked("plain", ""); r.Err != nil || n != 0 {
+			t.Errorf("a plain policy: %v, %d", r.Err, n)
+		}
+		policy("loop", "variables.labels.all(k, variables.labels[k] != 'bad')")
+		if r, n := asked("good", `"a":"good"`); r.Err != nil || n != 1 {
+			t.Errorf("a policy that loops: %v, %d", r.Err, n)
+		}
+		if r, n := asked("bad", `"a":"bad"`); r.Code != 422 || n != 1 {
+			t.Errorf("a policy that loops, refusing: %d %v, %d", r.Code, r.Err, n)
+		}
+		policy("asking", "[1].all(x, authorizer.group('').resource('pods').check('list').allowed())")
+		if r, n := asked("asking", ""); r.Err != nil || n != 1 {
+			t.Errorf("a policy that asks the authorizer: %v, %d", r.Err, n)
+		}
+		w.must(create(client.MutatingAdmissionPolicies, `{"metadata":{"name":"mutating"},"spec":{"reinvocationPolicy":"Never","failurePolicy":"Fail","matchConstraints":`+constraints+`,
+			"variables":[{"name":"names","expression":"['a','b'].filter(x, x == 'b')"}],
+			"mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{annotations: {'n': variables.names.map(x, x + x)[0]}}}"}}]}}`).Err)
+		w.must(create(client.MutatingAdmissionPolicyBindings, `{"metadata":{"name":"mutating"},"spec":{"policyName":"mutating"}}`).Err)
+		task.Sleep(1e9)
+		r, n := asked("mutated", "")
+		if r.Err != nil || n != 2 {
+			t.Fatalf("a mutating policy: %v, %d", r.Err, n)
+		}
+		if m := r.Object.(*corev1.ConfigMap); m.Annotations["n"] != "bb" {
+			t.Errorf("it gives %v", m.Annotations)
 		}
 	})
 }

@@ -42,6 +42,22 @@ func (c InContext) Authorize(ctx context.Context, at authorizer.Attributes) (aut
 	return authorizer.DecisionNoOpinion, d.Why, d.Err
 }
 
+// InRequest is an [InContext] for expressions, which ask without the context that they are
+// evaluated in (cel/library/authz.go).
+func InRequest(of *request.Scope, by authorizer.UnconditionalAuthorizer) authorizer.UnconditionalAuthorizer {
+	return inRequest{by, of}
+}
+
+type inRequest struct {
+	authorizer.UnconditionalAuthorizer
+	of *request.Scope
+}
+
+// Authorize is authorizer.UnconditionalAuthorizer.
+func (r inRequest) Authorize(_ context.Context, at authorizer.Attributes) (authorizer.Decision, string, error) {
+	return r.UnconditionalAuthorizer.Authorize(request.NewContext(r.of), at)
+}
+
 // asked is what is asked of Kubernetes' own authorizers.
 type asked struct{ *Attributes }
 

@@ -69,7 +69,7 @@ type mutatingHook struct {
 func (ps *Policies) compiledValidating(r *request.Scope) []validatingpolicy.PolicyHook {
 	hooks := make([]validatingpolicy.PolicyHook, 0, len(ps.validating))
 	for _, h := range ps.validating {
-		h.Evaluator = judge{h.expressions.get(r), h.Policy.Name}
+		h.Evaluator = judge{h.expressions.get(r), h.Policy.Name, admission.ExpressionsIn(h.Policy.Spec.String())}
 		hooks = append(hooks, h.PolicyHook)
 	}
 	return hooks
@@ -184,9 +184,10 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) mutatingpolicy.Poli
 		return mutatingpolicy.PolicyEvaluator{Error: err}
 	}
 	compiler.CompileAndStoreVariables(variablesOf(p.Spec.Variables), optional, environment.StoredExpressions)
-	var matcher matchconditions.Matcher
+	expressions := admission.ExpressionsIn(p.Spec.String())
+	var conditions matchconditions.Matcher
 	if len(p.Spec.MatchConditions) > 0 {
-		matcher = matchconditions.NewMatcher(compiler.CompileCondition(conditionsOf(p.Spec.MatchConditions), optional, environment.StoredExpressions), p.Spec.FailurePolicy, "policy", "validate", p.Name)
+		conditions = matcher{matchconditions.NewMatcher(compiler.CompileCondition(conditionsOf(p.Spec.MatchConditions), optional, environment.StoredExpressions), p.Spec.FailurePolicy, "policy", "validate", p.Name), p.Name, expressions}
 	}
 	optional.HasPatchTypes = true
 	var patchers []patch.Patcher
@@ -200,9 +201,9 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) mutatingpolicy.Poli
 		default:
 			continue
 		}
-		patchers = append(patchers, mutator{made, p.Name, m.PatchType})
+		patchers = append(patchers, mutator{made, p.Name, m.PatchType, expressions})
 	}
-	return mutatingpolicy.PolicyEvaluator{Matcher: matcher, Mutators: patchers, CompositedCompiler: compiler}
+	return mutatingpolicy.PolicyEvaluator{Matcher: conditions, Mutators: patchers, CompositedCompiler: compiler}
 }
 
 func variablesOf(vars []admissionv1.Variable) []cel.NamedExpressionAccessor {

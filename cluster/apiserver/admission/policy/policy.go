@@ -25,6 +25,7 @@ import (
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"kviz/cluster/apiserver/admission"
@@ -187,12 +188,16 @@ func (j *judgement) words() string {
 // judge is a policy's compiled validator that tells the request what it found.
 type judge struct {
 	validatingpolicy.Validator
-	policy string
+	policy      string
+	expressions admission.Expressions
 }
 
 // Validate is validatingpolicy.Validator.
-func (j judge) Validate(ctx context.Context, r schema.GroupVersionResource, attrs *upstream.VersionedAttributes, params runtime.Object, ns *corev1.Namespace, budget int64, authz authorizer.UnconditionalAuthorizer) validatingpolicy.ValidateResult {
-	result := j.Validator.Validate(ctx, r, attrs, params, ns, budget, authz)
+func (j judge) Validate(ctx context.Context, r schema.GroupVersionResource, attrs *upstream.VersionedAttributes, params runtime.Object, ns *corev1.Namespace, budget int64, by authorizer.UnconditionalAuthorizer) validatingpolicy.ValidateResult {
+	by = authz.InRequest(request.From(ctx), by)
+	result := admission.Evaluate(ctx, j.expressions, "the policy "+j.policy, func(ctx context.Context) validatingpolicy.ValidateResult {
+		return j.Validator.Validate(ctx, r, attrs, params, ns, budget, by)
+	})
 	found := ctx.Value(judgedKey{}).(*[]judgement)
 	*found = append(*found, judgement{j.policy, result})
 	return result
@@ -201,15 +206,23 @@ func (j judge) Validate(ctx context.Context, r schema.GroupVersionResource, attr
 // mutator is a mutation that tells the trace what it did.
 type mutator struct {
 	patch.Patcher
-	policy string
-	kind   admissionv1.PatchType
+	policy      string
+	kind        admissionv1.PatchType
+	expressions admission.Expressions
 }
 
 // Patch is patch.Patcher.
 func (m mutator) Patch(ctx context.Context, r patch.Request, budget int64) (runtime.Object, error) {
 	by := "MutatingAdmissionPolicy " + m.policy
 	was := r.VersionedAttributes.VersionedObject.Object()
-	obj, err := m.Patcher.Patch(ctx, r, budget)
+	if by := r.OptionalVariables.Authorizer; by != nil {
+		r.OptionalVariables.Authorizer = authz.InRequest(request.From(ctx), by)
+	}
+	var err error
+	obj := admission.Evaluate(ctx, m.expressions, "the policy "+m.policy, func(ctx context.Context) (obj runtime.Object) {
+		obj, err = m.Patcher.Patch(ctx, r, budget)
+		return obj
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +236,21 @@ func (m mutator) Patch(ctx context.Context, r patch.Request, budget int64) (runt
 	}
 	request.From(ctx).Pass(trace.StageMutatingAdmission, by, note, diff)
 	return obj, nil
+}
+
+// matcher are the conditions of a policy that mutates.
+type matcher struct {
+	matchconditions.Matcher
+	policy      string
+	expressions admission.Expressions
+}
+
+// Match is matchconditions.Matcher.
+func (m matcher) Match(ctx context.Context, attrs *upstream.VersionedAttributes, params runtime.Object, by authorizer.UnconditionalAuthorizer) matchconditions.MatchResult {
+	by = authz.InRequest(request.From(ctx), by)
+	return admission.Evaluate(ctx, m.expressions, "the conditions of "+m.policy, func(ctx context.Context) matchconditions.MatchResult {
+		return m.Matcher.Match(ctx, attrs, params, by)
+	})
 }
 
 // plainObject is an object as maps: what a patch gives is one of the two.

@@ -10,8 +10,13 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/generic"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/object"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	kviz "kviz/cluster/apiserver/admission"
+	"kviz/cluster/apiserver/authz"
+	"kviz/cluster/apiserver/request"
 )
 
 // shouldCall says how a webhook is to be called for a request, nil if not at all:
@@ -43,7 +48,10 @@ func (h *Hooks) shouldCall(ctx context.Context, w webhook.WebhookAccessor, a adm
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	result := w.GetCompiledMatcher(h.conditions()).Match(ctx, attrs, nil, h.authorizer)
+	compiler := h.conditions()
+	result := kviz.Evaluate(ctx, conditionsIn(w), "the conditions of "+w.GetName(), func(ctx context.Context) matchconditions.MatchResult {
+		return w.GetCompiledMatcher(compiler).Match(ctx, attrs, nil, authz.InRequest(request.From(ctx), h.authorizer))
+	})
 	if result.Error != nil {
 		return nil, apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), result.Error)
 	}
@@ -51,6 +59,15 @@ func (h *Hooks) shouldCall(ctx context.Context, w webhook.WebhookAccessor, a adm
 		return nil, nil
 	}
 	return call, nil
+}
+
+// conditionsIn is what a webhook's conditions need.
+func conditionsIn(w webhook.WebhookAccessor) (e kviz.Expressions) {
+	for _, c := range w.GetMatchConditions() {
+		one := kviz.ExpressionsIn(c.Expression)
+		e.Loop, e.Ask = e.Loop || one.Loop, e.Ask || one.Ask
+	}
+	return e
 }
 
 // invocation finds the rule that applies; nil if none does.
