@@ -87,6 +87,7 @@ type WatchEvent struct {
 	Type     watch.EventType
 	Object   runtime.Object // shared; a *metav1.Status for ERROR
 	Revision int64
+	Size     int      // about how many bytes of the object nobody else may have
 	ID       trace.ID // the watch.event in the trace: the cause of what follows
 }
 

@@ -128,18 +128,18 @@ func (h *Handler) writeLog(w http.ResponseWriter, r *http.Request, caller Caller
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(http.StatusOK)
-	flusher, _ := w.(http.Flusher)
+	to := h.patiently(w)
+	defer to.end()
 	for more := true; more; {
 		var b []byte
 		if b, more = h.nextOf(r.Context(), caller, log); len(b) == 0 {
 			continue
 		}
-		if _, err := w.Write(b); err != nil {
+		if _, err := to.Write(b); err != nil {
 			return
 		}
-		if flusher != nil {
-			flusher.Flush()
-		}
+		to.Flush()
+		to.end()
 	}
 }
 

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,19 +13,19 @@ import (
 )
 
 // An event is encoded once for however many watchers that get it in the same form at the
-// same time, and once more for another form; what is long past is forgotten, and so
-// is what is large.
+// same time, and once more for another form; what is long past is forgotten.
 func TestAnEventIsEncodedOnce(t *testing.T) {
 	var e encodings
 	var made atomic.Int64
 	ask := func(f form) string {
-		b, err := e.of(f, func() ([]byte, error) {
+		b, done, err := e.of(f, func() ([]byte, error) {
 			made.Add(1)
 			return fmt.Appendf(nil, "%s %s %s", f.kind, f.object.(*corev1.ConfigMap).Name, f.mediaType), nil
 		})
 		if err != nil {
 			t.Error(err)
 		}
+		defer done()
 		return string(b)
 	}
 	object := func(name string) *corev1.ConfigMap {
@@ -60,12 +59,25 @@ func TestAnEventIsEncodedOnce(t *testing.T) {
 	if ask(forms[0]); made.Load() != before+1 {
 		t.Error("what was encoded long ago is still remembered")
 	}
+	// What connections have not taken is there once, however large; then it goes.
 	large := form{object: object("large")}
-	if b, err := e.of(large, func() ([]byte, error) { return bytes.Repeat([]byte("x"), largestKept+1), nil }); len(b) <= largestKept || err != nil || e.made[large] != nil {
-		t.Error("a large event is remembered")
+	var ends []func()
+	for range 3 {
+		_, done, _ := e.of(large, func() ([]byte, error) { made.Add(1); return make([]byte, 2*keptBytes), nil })
+		ends = append(ends, done)
+		ask(form{object: object("between"), kind: watch.Added})
+	}
+	if n := made.Load() - before; n != 1+1+3 || e.bytes < 2*keptBytes {
+		t.Errorf("with a large event that is not taken there were %d encodings, and %d bytes are remembered", n, e.bytes)
+	}
+	for _, done := range ends {
+		done()
+	}
+	if e.made[large] != nil || e.bytes > keptBytes {
+		t.Errorf("a large event that was taken is remembered, and %d bytes", e.bytes)
 	}
 	failed := errors.New("no")
-	if _, err := e.of(form{kind: "FAIL"}, func() ([]byte, error) { return nil, failed }); err != failed {
+	if _, _, err := e.of(form{kind: "FAIL"}, func() ([]byte, error) { return nil, failed }); err != failed {
 		t.Errorf("an encoding that failed gave %v", err)
 	}
 }

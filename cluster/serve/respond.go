@@ -8,12 +8,14 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
@@ -30,6 +32,11 @@ type output struct {
 	table   metav1.TableOptions
 	client  context.Context // ends when the client has gone
 }
+
+// codecs encode lists object by object, as kube-apiserver's do
+// (registry/core/rest/storage_core_generic.go), so that one that nobody reads is not in
+// memory as a whole.
+var codecs = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
 
 // restrictions mirrors RequestScope.AllowsMediaTypeTransform
 // (apiserver pkg/endpoints/handlers/rest.go).
@@ -65,7 +72,7 @@ func (restrictions) AllowsStreamSchema(s string) bool { return s == "watch" }
 
 // negotiate reads the Accept header; 406 if nothing in it can be served.
 func negotiate(r *http.Request, only restrictions) (output, *metav1.Status) {
-	options, info, err := negotiation.NegotiateOutputMediaType(r, legacyscheme.Codecs, only)
+	options, info, err := negotiation.NegotiateOutputMediaType(r, codecs, only)
 	if err != nil {
 		return output{}, statusOf(err)
 	}
@@ -103,11 +110,17 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *req
 		writeStatus(w, r, resp.Status())
 		return
 	}
+	aged := agedFor(r, req)
+	give, err := h.unread.take(r.Context(), r.RemoteAddr, out.needs(resp, aged), h.patience())
+	if err != nil { // upstream's words for too many requests in flight
+		writeStatus(w, r, statusOf(apierrors.NewTooManyRequests("Too many requests, please try again later.", 1)))
+		return
+	}
+	defer give()
 	var (
 		obj    runtime.Object
 		status *metav1.Status
 	)
-	aged := agedFor(r, req)
 	if resp.IsList {
 		obj, status = h.listObject(out, resp, now, aged)
 	} else {
@@ -128,7 +141,39 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *req
 	if s, ok := obj.(*metav1.Status); ok && resp.Code == 0 && s.Code != 0 {
 		code = int(s.Code)
 	}
-	responsewriters.SerializeObject(out.info.MediaType, out.info.Serializer, w, r, code, obj) // gzipped from 128 KiB on, if the client takes that
+	to := h.patiently(w)
+	defer to.end()
+	responsewriters.SerializeObject(out.info.MediaType, out.info.Serializer, to, r, code, obj) // gzipped from 128 KiB on, if the client takes that
+}
+
+const (
+	// listed is what an object of a list needs beside those that the cache has, and compressing
+	// what a stream of them does.
+	listed      = 1 << 10
+	compressing = 1 << 20
+	// asYAML is how often a text is in memory while it becomes YAML.
+	asYAML = 8
+)
+
+// needs is about how many bytes an answer has in memory while it is written.
+func (out *output) needs(resp *request.Response, aged bool) int {
+	all := sizeOf(resp.Object)
+	largest := all
+	for _, item := range resp.Items {
+		n := sizeOf(item)
+		all, largest = all+listed+n, max(largest, n)
+	}
+	switch {
+	case out.info.MediaType == runtime.ContentTypeYAML:
+		return asYAML * all
+	case !resp.IsList || aged || out.convert != nil && out.convert.Kind == "Table":
+		return 2 * all
+	}
+	n := listed*len(resp.Items) + 2*largest // it is encoded object by object
+	if n > little {
+		n += compressing
+	}
+	return n
 }
 
 // singleObject is one object in the asked form.

@@ -28,6 +28,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -79,6 +80,9 @@ type Config struct {
 	Documents fs.FS
 	// Name is the API server's, where this is its own edge past the load balancer.
 	Name string
+	// Untaken is for how long of the machine's time a connection may take nothing of what is
+	// written to it; 0 is a minute.
+	Untaken time.Duration
 }
 
 // Handler answers the API's HTTP requests.
@@ -88,6 +92,7 @@ type Handler struct {
 	table      tables
 	customDocs customDocs
 	encoded    encodings
+	unread     *unread // of all edges
 
 	process *sim.Process // whose tasks requests of outside programs are
 	again   repeated     // kernel's goroutine
@@ -102,7 +107,7 @@ type Handler struct {
 // New makes a handler. The kernel need not run yet.
 func New(cfg Config) *Handler {
 	h := &Handler{
-		cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables(),
+		cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables(), unread: &unread{},
 		process: cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}),
 	}
 	h.closing, h.close = context.WithCancel(context.Background())
@@ -112,8 +117,8 @@ func New(cfg Config) *Handler {
 // Another is the same edge at another address, behind which another server answers. It
 // is to be closed by itself.
 func (h *Handler) Another(name string, api func() API) *Handler {
-	o := New(Config{Kernel: h.cfg.Kernel, API: api, Starting: h.cfg.Starting, Documents: h.cfg.Documents, Name: name})
-	o.docs = h.docs
+	o := New(Config{Kernel: h.cfg.Kernel, API: api, Starting: h.cfg.Starting, Documents: h.cfg.Documents, Name: name, Untaken: h.cfg.Untaken})
+	o.docs, o.unread = h.docs, h.unread
 	return o
 }
 

@@ -56,7 +56,7 @@ func newEdge(tb testing.TB) *edge {
 	lane := trace.Lane{Component: trace.CompAPIServer}
 	server := apiserver.New(e.kernel.NewProcess(lane), storage.New(e.kernel, store), apiserver.Config{})
 	e.server = server
-	e.h = serve.New(serve.Config{Kernel: e.kernel, API: func() serve.API { return server }, Documents: assets.Documents()})
+	e.h = serve.New(serve.Config{Kernel: e.kernel, API: func() serve.API { return server }, Documents: assets.Documents(), Untaken: time.Hour})
 	ready := make(chan struct{})
 	e.kernel.AddDemand(1)
 	e.kernel.NewProcess(trace.Lane{Component: trace.CompSimulation}).Go("boot", func(t *sim.Task) {

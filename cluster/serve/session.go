@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,18 +46,21 @@ func sessionOf(r *http.Request) *Streams {
 
 // runHere runs a session inside this process.
 func (h *Handler) runHere(w http.ResponseWriter, r *http.Request, caller Caller, of uint64, s *request.Session, with *Streams) {
-	st := h.run(r.Context(), caller, of, s, *with)
+	st := h.run(r.Context(), caller, of, s, *with, nil)
 	st.Kind, st.APIVersion = "Status", "v1"
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(st)
 }
 
 // run runs a session and gives how it ended, in the words of the kubelet's server
-// (cri-streaming pkg/streaming/remotecommand/exec.go ServeExec).
-func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *request.Session, with Streams) *metav1.Status {
+// (cri-streaming pkg/streaming/remotecommand/exec.go ServeExec). cut breaks the connection.
+func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *request.Session, with Streams, cut func()) *metav1.Status {
 	k := h.cfg.Kernel
-	back := newOutbox()
+	back := h.newOutbox(cut)
 	one := &session{h: h, reads: with.In != nil}
+	if back.broken = func() {}; cut != nil { // the console's pipelines end by themselves
+		back.broken = sync.OnceFunc(func() { k.Post(one.close) })
+	}
 	streams := &stdio.Streams{Out: back.to(with.Out), Err: back.to(with.Err), TTY: s.TTY}
 	switch {
 	case with.In == nil:
@@ -127,8 +131,12 @@ func (h *Handler) execute(ctx context.Context, caller Caller, of uint64, s *requ
 }
 
 // longestInput is how much a command can read, and how much of its output may wait for
-// the client: both stay in memory.
-const longestInput = 16 << 20
+// the client: both stay in memory. Once too much waits for all clients together it is
+// longestOfMany.
+const (
+	longestInput  = 16 << 20
+	longestOfMany = 256 << 10
+)
 
 // session is a process in a container and who is connected with it.
 type session struct {
@@ -191,10 +199,15 @@ func (s *session) keys(from io.Reader) {
 
 // outbox is what tasks have written and a connection has not taken yet.
 type outbox struct {
+	unread *unread
+	time   time.Duration // that the connection has to take a part
+	cut    func()        // breaks it; nil: it has all the time
+	broken func()        // what it did not take means that nobody is there
+
 	mu     sync.Mutex
 	news   *sync.Cond
 	parts  []written
-	size   int
+	size   int // that waits, what is being written among it
 	closed bool
 }
 
@@ -203,8 +216,8 @@ type written struct {
 	b  []byte
 }
 
-func newOutbox() *outbox {
-	o := &outbox{}
+func (h *Handler) newOutbox(cut func()) *outbox {
+	o := &outbox{unread: h.unread, time: h.patience(), cut: cut}
 	o.news = sync.NewCond(&o.mu)
 	return o
 }
@@ -229,10 +242,11 @@ func (i into) Write(b []byte) (int, error) {
 	o := i.o
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.size+len(b) > longestInput {
+	if o.size+len(b) > longestInput || o.size+len(b) > longestOfMany && o.unread.waiting() > mostUnread {
 		return 0, errTooSlow // it is lost, as to a terminal that is not there any more
 	}
 	o.size += len(b)
+	o.unread.count(len(b))
 	o.parts = append(o.parts, written{i.w, append([]byte(nil), b...)})
 	o.news.Signal()
 	return len(b), nil
@@ -243,6 +257,16 @@ func (o *outbox) close() {
 	o.closed = true
 	o.mu.Unlock()
 	o.news.Signal()
+}
+
+// pass writes one part.
+func (o *outbox) pass(p written) {
+	if o.cut != nil {
+		defer time.AfterFunc(o.time, o.cut).Stop()
+	}
+	if _, err := p.to.Write(p.b); err != nil {
+		o.broken()
+	}
 }
 
 // write writes to the connection until there is nothing more. What it does not take is
@@ -257,11 +281,14 @@ func (o *outbox) write() {
 			o.mu.Unlock()
 			return
 		}
-		parts := o.parts
-		o.parts, o.size = nil, 0
+		p := o.parts[0]
+		o.parts[0] = written{}
+		o.parts = o.parts[1:]
 		o.mu.Unlock()
-		for _, p := range parts {
-			_, _ = p.to.Write(p.b)
-		}
+		o.pass(p)
+		o.mu.Lock()
+		o.size -= len(p.b)
+		o.unread.count(-len(p.b))
+		o.mu.Unlock()
 	}
 }

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -25,7 +27,8 @@ func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller
 		return // it has answered
 	}
 	opened := make(chan httpstream.Stream, 5)
-	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
+	taken := &takenOver{ResponseWriter: w}
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(taken, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
 		select {
 		case opened <- stream:
 		default: // there are five
@@ -50,8 +53,24 @@ func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller
 	if !ok {
 		return
 	}
-	writeLast(last, h.run(ctx, caller, of, s, with))
+	writeLast(last, h.run(ctx, caller, of, s, with, taken.cut))
 }
+
+// takenOver remembers the connection that an upgrade takes over.
+type takenOver struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements [http.Hijacker].
+func (t *takenOver) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffer, err := http.NewResponseController(t.ResponseWriter).Hijack()
+	t.conn = conn
+	return conn, buffer, err
+}
+
+// cut has what is being written fail.
+func (t *takenOver) cut() { _ = t.conn.SetWriteDeadline(time.Now()) }
 
 // streamsOf waits for the streams that were asked for, and the one in which the end is told.
 func (h *Handler) streamsOf(ctx context.Context, s *request.Session, opened <-chan httpstream.Stream) (with Streams, last io.Writer, ok bool) {

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -34,11 +35,13 @@ type stream struct {
 	over   bool   // the watch has ended; kernel's goroutine, as what follows
 	unread bool   // nobody reads
 
-	mu     sync.Mutex
-	events []timed
-	ended  bool
-	wake   chan struct{}
-	wrote  atomic.Int64 // while there is something to write: when the connection took something last, in the machine's time
+	mu      sync.Mutex
+	events  []timed
+	bytes   int // that wait, about
+	ended   bool
+	dropped bool // nobody takes any more
+	wake    chan struct{}
+	wrote   atomic.Int64 // while there is something to write: when the connection took something last, in the machine's time
 }
 
 // stuckAfter is how long, in the machine's time, a connection may take nothing while
@@ -52,14 +55,23 @@ type bounded interface {
 	TooSlow(waiting int, waited time.Duration)
 }
 
-// stuck reports whether the connection takes nothing, and how long it has not. The
-// machine's time is the connection's; the simulation hears of the end only.
+// Of a watch whose connection takes nothing so many bytes may wait, beside what the
+// watcher's buffer holds, and so many of all watches: old states of objects, that nobody else
+// may have any more.
+const (
+	mostWaiting     = 16 << 20
+	mostWaitingEach = 1 << 20 // once all have too many
+)
+
+// stuck reports whether the connection takes nothing though too much waits, and how long it
+// has not. The machine's time is the connection's; the simulation hears of the end only.
 func (s *stream) stuck(room int) (waiting int, waited time.Duration, stuck bool) {
 	s.mu.Lock()
 	waiting = len(s.events)
+	many := waiting > room || s.bytes > mostWaiting || s.bytes > mostWaitingEach && s.h.unread.waiting() > mostUnread
 	s.mu.Unlock()
 	since := s.wrote.Load()
-	if since == 0 || waiting <= room {
+	if since == 0 || !many {
 		return waiting, 0, false
 	}
 	waited = time.Since(time.Unix(0, since))
@@ -135,9 +147,19 @@ func expired(t *sim.Task, err error) *stream {
 
 func (s *stream) put(e timed) {
 	s.mu.Lock()
-	s.events = append(s.events, e)
+	if !s.dropped {
+		s.events = append(s.events, e)
+		s.count(e.Size)
+	}
 	s.mu.Unlock()
 	s.ring()
+}
+
+// count counts bytes that wait, or wait no longer.
+func (s *stream) count(n int) {
+	if s.bytes += n; s.h != nil && n != 0 {
+		s.h.unread.count(n)
+	}
 }
 
 func (s *stream) end() {
@@ -154,17 +176,34 @@ func (s *stream) ring() {
 	}
 }
 
-// take gives what has come since; ended is true when nothing more will.
-func (s *stream) take() (events []timed, ended bool) {
+// take gives the next event, if one waits; ended is true when nothing more will.
+func (s *stream) take() (e timed, waits, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	events, s.events = s.events, nil
-	return events, s.ended
+	if len(s.events) == 0 {
+		return e, false, s.ended
+	}
+	e = s.events[0]
+	s.events[0] = timed{}
+	if s.events = s.events[1:]; len(s.events) == 0 {
+		s.events = nil
+	}
+	s.count(-e.Size)
+	return e, true, false
+}
+
+// drop forgets what waits: the connection has gone.
+func (s *stream) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count(-s.bytes)
+	s.events, s.dropped = nil, true
 }
 
 // writeWatch sends a stream as a chunked response until it ends or the client
 // leaves (apiserver pkg/endpoints/handlers/watch.go HandleHTTP).
 func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *request.Request, out output, feed *stream, resp *request.Response) {
+	defer feed.drop()
 	defer feed.stop()
 	if out.info.StreamSerializer == nil || out.info.StreamSerializer.Framer == nil {
 		writeStatus(w, r, notAcceptable("only the following media types are accepted: application/json;stream=watch, application/yaml;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"))
@@ -176,33 +215,27 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *reques
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(http.StatusOK)
-	flusher, _ := w.(http.Flusher)
-	flush := func() {
-		if flusher != nil {
-			flusher.Flush()
-		}
-	}
-	flush()
-	frames := out.info.StreamSerializer.Framer.NewFrameWriter(w)
+	to := h.patiently(w)
+	defer to.end()
+	to.Flush()
+	frames := out.info.StreamSerializer.Framer.NewFrameWriter(to)
 	for {
-		events, ended := feed.take()
-		for _, e := range events {
+		e, waits, ended := feed.take()
+		if waits {
 			feed.wrote.Store(time.Now().UnixNano())
-			b, err := h.eventBytes(resp.Kind, &out, e)
-			if err != nil {
+			if h.writeEvent(frames, resp.Kind, &out, e) != nil {
 				return
 			}
-			if _, err := frames.Write(b); err != nil {
-				return
-			}
+			continue
 		}
-		if len(events) > 0 {
-			flush()
+		if feed.wrote.Load() != 0 {
+			to.Flush()
 			feed.wrote.Store(0)
 		}
 		if ended {
 			return
 		}
+		to.end()
 		select {
 		case <-feed.wake:
 		case <-r.Context().Done():
@@ -211,14 +244,23 @@ func (h *Handler) writeWatch(w http.ResponseWriter, r *http.Request, req *reques
 	}
 }
 
-// eventBytes is one event as the client asked for it. What it gives is shared with
-// other watchers.
-func (h *Handler) eventBytes(k *registry.Kind, out *output, e timed) ([]byte, error) {
+// writeEvent writes one event as the client asked for it, in bytes that are shared with other
+// watchers.
+func (h *Handler) writeEvent(frames io.Writer, k *registry.Kind, out *output, e timed) error {
 	if out.convert != nil || e.Type == watch.Error { // a table tells ages, and its columns once
-		return h.encodeEvent(k, out, e)
+		b, err := h.encodeEvent(k, out, e)
+		if err == nil {
+			_, err = frames.Write(b)
+		}
+		return err
 	}
 	f := form{object: e.Object, kind: e.Type, mediaType: out.info.MediaType, pretty: out.info.Serializer == out.info.PrettySerializer}
-	return h.encoded.of(f, func() ([]byte, error) { return h.encodeEvent(k, out, e) })
+	b, done, err := h.encoded.of(f, func() ([]byte, error) { return h.encodeEvent(k, out, e) })
+	defer done()
+	if err == nil {
+		_, err = frames.Write(b)
+	}
+	return err
 }
 
 // encodeEvent is one event as the client asked for it. In a watch of tables

@@ -70,7 +70,7 @@ func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller C
 	if _, err := first.Write([]byte{}); err != nil { // the client waits for something, and so knows that it is connected
 		return
 	}
-	st := h.run(ctx, caller, of, s, with)
+	st := h.run(ctx, caller, of, s, with, func() { conn.SetWriteDeadline(0) })
 	conn.SetWriteDeadline(lastWordTime)
 	writeLast(streams[remotecommandconsts.StreamErr], st)
 }

@@ -51,6 +51,7 @@ type delivery struct {
 	revision int64
 	cause    trace.ID
 	prev     *Entry    // the object before, nil for what is new
+	size     int       // about how many bytes it keeps that the cache does not
 	late     trace.ID  // what let it go on, if it had to wait
 	told     bool      // that it waits
 	after    *delivery // that was to come after it, and arrived before
@@ -82,7 +83,7 @@ func (w *Watcher) Recv(t *sim.Task) (client.WatchEvent, bool) {
 		causes = append(causes, d.late)
 	}
 	id := t.Emit(trace.Event{Kind: trace.WatchDelivered, Object: d.ref, Causes: causes, Payload: payload})
-	return client.WatchEvent{Type: d.kind, Object: d.obj, Revision: d.revision, ID: id}, true
+	return client.WatchEvent{Type: d.kind, Object: d.obj, Revision: d.revision, Size: d.size, ID: id}, true
 }
 
 // Stop ends the watch from the client's side.
@@ -155,6 +156,14 @@ func (s *Selector) verdict(c *change) verdict {
 	}
 }
 
+// size is about how many bytes the state is that a change brings.
+func (c *change) size() int {
+	if c.kind == watch.Deleted && c.prev != nil {
+		return len(c.prev.Value)
+	}
+	return len(c.now.Value)
+}
+
 // see is what a change means to this watcher: an object that begins to match
 // is ADDED, one that ceases to is DELETED (cache_watcher.go
 // convertToWatchEvent).
@@ -163,7 +172,7 @@ func (w *Watcher) see(c *change, v verdict) (delivery, bool) {
 		return delivery{}, false
 	}
 	cur, old := v.now, v.was
-	d := delivery{obj: c.now.object(), revision: c.revision, cause: c.id, prev: c.prev}
+	d := delivery{obj: c.now.object(), revision: c.revision, cause: c.id, prev: c.prev, size: c.size()}
 	switch {
 	case cur && old:
 		d.kind = watch.Modified
