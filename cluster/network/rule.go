@@ -40,6 +40,7 @@ type Rule struct {
 	xor    uint32
 
 	matches []string // the order of the matches, for printing
+	text    string   // as iptables-save prints it
 }
 
 // NewRule makes a rule from the words kube-proxy writes: "-A", chain, matches,
@@ -51,6 +52,7 @@ func NewRule(service string, words ...string) *Rule {
 	for p.more() {
 		p.word()
 	}
+	r.text = r.write()
 	return r
 }
 
@@ -163,7 +165,9 @@ func mark(s string) uint32 {
 func (r *Rule) Target() string { return r.target }
 
 // String is the rule as iptables-save prints it.
-func (r *Rule) String() string {
+func (r *Rule) String() string { return r.text }
+
+func (r *Rule) write() string {
 	var b strings.Builder
 	b.WriteString("-A " + r.Chain)
 	address := func(flag string, p netip.Prefix, not bool) {

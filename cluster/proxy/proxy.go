@@ -65,6 +65,7 @@ type Proxy struct {
 	busy    bool
 	done    time.Duration // end of the last sync
 	syncs   int
+	most    int // rules that were made, compared or told of in one turn
 }
 
 // Upstream's periods (pkg/proxy/apis/config/v1alpha1/defaults.go).
@@ -159,6 +160,10 @@ func (px *Proxy) flushed(causes []trace.ID) {
 
 // Save is what iptables-save prints on the proxy's node.
 func (px *Proxy) Save() string { return px.cfg.Node.Tables.Save() }
+
+// MostAtOnce is how many rules were made, compared or told of at most before others had their
+// turns.
+func (px *Proxy) MostAtOnce() int { return px.most }
 
 // Syncs is how often the rules were brought in line.
 func (px *Proxy) Syncs() int { return px.syncs }

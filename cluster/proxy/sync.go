@@ -35,11 +35,12 @@ func (px *Proxy) sync(t *sim.Task) {
 		}
 	}()
 	w := &writing{px: px, t: t, why: px.changed, full: px.full, whole: px.whole}
+	began := t.Elapsed()
 	px.changed, px.full, px.whole = map[string][]trace.ID{}, false, nil
 	w.causes()
 	w.collect()
 	w.chains()
-	t.Sleep(restoreTime + time.Duration(w.size())*ruleTime)
+	t.Sleep(max(time.Nanosecond, began+w.takes()-t.Elapsed()))
 	w.commit()
 	px.syncs++
 	t.SetCauses(w.all...)
@@ -66,8 +67,34 @@ type writing struct {
 	filter  wanted
 	nat     wanted
 	gone    []string // chains of nat that go
+	tells   []telling
+	told    int
+	of      map[string][]trace.ID // see causesOf
 	added   int
 	removed int
+	since   int // rules made, compared or told of since others had their turns
+}
+
+// takes is how long iptables-restore takes, without what comparing and telling take where the
+// rules are many.
+func (w *writing) takes() time.Duration {
+	n := time.Duration(w.size())
+	if n > dear {
+		return restoreTime + n*(ruleTime-2*makeTime)
+	}
+	return restoreTime + n*ruleTime
+}
+
+// made counts rules, and has their time pass once there were many, so that others have
+// their turns.
+func (w *writing) made(n int) {
+	w.since += n
+	w.px.most = max(w.px.most, w.since)
+	if w.since >= dear {
+		n := w.since
+		w.since = 0
+		w.t.Sleep(time.Duration(n) * makeTime)
+	}
 }
 
 // wanted are chains and the rules they shall have, in the order written.
@@ -145,12 +172,13 @@ func (w *writing) collect() {
 		for _, s := range px.slices.ByIndex(bySvc, k) {
 			slices = append(slices, s.(*discoveryv1.EndpointSlice))
 		}
-		if bs := px.cfg.Shared.of(obj.(*corev1.Service), slices, px.cfg.Node.Name, px.cfg.Zone, opts); len(bs) > 0 {
+		if bs := px.cfg.Shared.of(w, obj.(*corev1.Service), slices, opts); len(bs) > 0 {
 			px.blocks[k] = bs
 			for _, b := range bs {
 				for _, c := range b.own {
 					w.nat.set(c, b.nat[c])
 				}
+				w.made(len(b.own))
 			}
 		}
 	}
@@ -188,6 +216,7 @@ func (w *writing) chains() {
 	w.nat.set(nodePortsChain, gather(func(b *block) []*network.Rule { return b.nat[nodePortsChain] }))
 	for _, c := range own.order {
 		w.nat.set(c, own.rules[c])
+		w.made(1)
 	}
 	if w.full {
 		w.frame()
@@ -221,6 +250,7 @@ func (w *writing) stale(all []*block) {
 	} else {
 		for _, b := range w.old {
 			candidates = append(candidates, b.own...)
+			w.made(len(b.own))
 		}
 	}
 	for _, c := range candidates {
@@ -252,17 +282,34 @@ func (w *writing) size() int {
 	return n
 }
 
-// commit tells the difference, rule by rule, and then changes the tables at
-// once.
+// commit tells the difference, rule by rule, and then changes the tables at once. A proxy
+// that is killed meanwhile has started iptables-restore, which goes on.
 func (w *writing) commit() {
 	tables := w.px.cfg.Node.Tables
 	filter := w.differ(tables.Table(network.Filter), &w.filter, nil)
 	nat := w.differ(tables.Table(network.NAT), &w.nat, w.gone)
-	tables.Table(network.Filter).Commit(filter, nil)
-	tables.Table(network.NAT).Commit(nat, w.gone)
-	if w.full {
-		tables.Table(network.Mangle).Commit(map[string][]network.Entry{canaryChain: nil}, nil)
+	defer func() {
+		for w.told < len(w.tells) {
+			w.tell(w.emit)
+		}
+		tables.Table(network.Filter).Commit(filter, nil)
+		tables.Table(network.NAT).Commit(nat, w.gone)
+		if w.full {
+			tables.Table(network.Mangle).Commit(map[string][]network.Entry{canaryChain: nil}, nil)
+		}
+	}()
+	for w.told < len(w.tells) {
+		w.made(1)
+		w.tell(w.t.Emit)
 	}
+}
+
+// emit is [sim.Task.Emit] of a proxy that has been killed.
+func (w *writing) emit(e trace.Event) trace.ID {
+	if e.Lane = w.px.p.Lane; e.Causes == nil {
+		e.Causes = w.t.Causes()
+	}
+	return w.px.k.Emit(e)
 }
 
 // differ compares the wanted chains with what is there, and gives the chains to
@@ -272,6 +319,7 @@ func (w *writing) differ(tab *network.Table, want *wanted, gone []string) map[st
 	for _, c := range want.order {
 		have, exists := tab.Chain(c)
 		rules := want.rules[c]
+		w.made(1 + len(rules))
 		if exists && same(have, rules) {
 			continue
 		}
@@ -289,7 +337,7 @@ func (w *writing) differ(tab *network.Table, want *wanted, gone []string) map[st
 		for _, e := range have {
 			if es := old[e.Spec]; len(es) > 0 {
 				old[e.Spec] = es[1:]
-				w.tell(tab.Name, e.Rule, 0, true)
+				w.tells = append(w.tells, telling{table: tab.Name, rule: e.Rule})
 			}
 		}
 		entries := make([]network.Entry, len(rules))
@@ -297,7 +345,8 @@ func (w *writing) differ(tab *network.Table, want *wanted, gone []string) map[st
 			if keep[i] != nil {
 				entries[i] = network.Entry{Rule: r, At: keep[i].At}
 			} else {
-				entries[i] = network.Entry{Rule: r, At: w.tell(tab.Name, r, i+1, false)}
+				entries[i].Rule = r
+				w.tells = append(w.tells, telling{tab.Name, r, i + 1, &entries[i]})
 			}
 		}
 		out[c] = entries
@@ -305,8 +354,9 @@ func (w *writing) differ(tab *network.Table, want *wanted, gone []string) map[st
 	for _, c := range gone {
 		have, _ := tab.Chain(c)
 		for _, e := range have {
-			w.tell(tab.Name, e.Rule, 0, true)
+			w.tells = append(w.tells, telling{table: tab.Name, rule: e.Rule})
 		}
+		w.made(1 + len(have))
 	}
 	return out
 }
@@ -323,28 +373,56 @@ func same(have []network.Entry, rules []*network.Rule) bool {
 	return true
 }
 
-// tell emits one rule's coming or going.
-func (w *writing) tell(table string, r *network.Rule, pos int, removed bool) trace.ID {
-	if removed {
+// telling is one rule's coming or going.
+type telling struct {
+	table string
+	rule  *network.Rule
+	pos   int
+	entry *network.Entry // that came; nil: it goes
+}
+
+// tell emits the next.
+func (w *writing) tell(emit func(trace.Event) trace.ID) {
+	it := &w.tells[w.told]
+	w.told++
+	if it.entry == nil {
 		w.removed++
 	} else {
 		w.added++
 	}
 	if w.px.cfg.Quiet {
-		return trace.ID{}
+		return
 	}
-	e := trace.Event{Kind: trace.RuleChange, Payload: &trace.Rule{
-		Node: w.px.cfg.Node.Name, Table: table, Chain: r.Chain, Text: r.String(), Removed: removed, Pos: pos, Service: r.Service,
+	r := it.rule
+	e := trace.Event{Kind: trace.RuleChange, Causes: w.causesOf(r.Service), Payload: &trace.Rule{
+		Node: w.px.cfg.Node.Name, Table: it.table, Chain: r.Chain, Text: r.String(), Removed: it.entry == nil, Pos: it.pos, Service: r.Service,
 	}}
 	if r.Service != "" {
 		ns, name, _ := strings.Cut(r.Service, "/")
 		name, _, _ = strings.Cut(name, ":")
 		e.Object = trace.Ref{APIVersion: "v1", Kind: "Service", Namespace: ns, Name: name}
-		for _, id := range w.why[ns+"/"+name] {
-			if !id.IsZero() && len(e.Causes) < maxCauses {
-				e.Causes = append(e.Causes, id)
-			}
+	}
+	if id := emit(e); it.entry != nil {
+		it.entry.At = id
+	}
+}
+
+// causesOf are the causes of the change of a Service, which "namespace/name:port" is one of;
+// nil if there are none of its own.
+func (w *writing) causesOf(port string) []trace.ID {
+	of, known := w.of[port]
+	if known || port == "" {
+		return of
+	}
+	service, _, _ := strings.Cut(port, ":")
+	for _, id := range w.why[service] {
+		if !id.IsZero() && len(of) < maxCauses {
+			of = append(of, id)
 		}
 	}
-	return w.t.Emit(e)
+	if w.of == nil {
+		w.of = map[string][]trace.ID{}
+	}
+	w.of[port] = of
+	return of
 }
