@@ -78,8 +78,18 @@ func (s *stream) stuck(room int) (waiting int, waited time.Duration, stuck bool)
 	return waiting, waited, waited > stuckAfter
 }
 
-// atOnce is after how many events a watch lets others have their turns.
-const atOnce = 256
+// Of the events that a watch begins with so many are taken before others have their turns, in
+// the modelled time of each.
+const (
+	atOnce   = 256
+	perEvent = 5 * time.Microsecond
+)
+
+// beginning reports whether events wait that a watch begins with.
+func beginning(w client.Watch) bool {
+	b, ok := w.(interface{ Beginning() bool })
+	return ok && b.Beginning()
+}
 
 type timed struct {
 	client.WatchEvent
@@ -110,8 +120,8 @@ func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller
 			if !ok {
 				return
 			}
-			if n%atOnce == 0 {
-				t.Yield()
+			if n%atOnce == 0 && beginning(w) {
+				t.Sleep(atOnce * perEvent)
 			}
 			if s.unread {
 				continue

@@ -121,6 +121,9 @@ func (b *beginning) choose() []delivery {
 	return append(first, b.last...)
 }
 
+// Beginning reports whether first events wait for the client.
+func (w *Watcher) Beginning() bool { return w.began > 0 }
+
 // begin has the first events sent: now, or once they are chosen.
 func (w *Watcher) begin() {
 	b := w.first
