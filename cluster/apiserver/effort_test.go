@@ -92,6 +92,34 @@ func TestCostlyObjectsAreJudgedBesideTheKernel(t *testing.T) {
 	})
 }
 
+// Whose fields are whose is found out beside the kernel where the fields are many or deep.
+func TestManyFieldsAreBesideTheKernel(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.define(task, free)
+		nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+		for _, c := range []struct {
+			name, spec string
+			beside     bool
+		}{
+			{"a small object", `{"a":"b"}`, false},
+			{"one as large as most", `{` + numbered(100, `"key#":"a"`) + `}`, false},
+			{"many fields", `{` + numbered(1000, `"key#":"a"`) + `}`, true},
+			{"a deep one", nested(240), true},
+		} {
+			body := `{"apiVersion":"example.com/v1","kind":"Free","metadata":{"name":"x"},"spec":` + c.spec + `}`
+			applied := &request.Request{Verb: "patch", Resource: example("v1", "free"), Namespace: "default", Name: "x", FieldManager: "t", DryRun: true, PatchType: "application/apply-patch+yaml", Patch: []byte(body)}
+			created := &request.Request{Verb: "create", Resource: example("v1", "free"), Namespace: "default", FieldManager: "t", DryRun: true, Body: []byte(body)}
+			for how, req := range map[string]*request.Request{"applied": applied, "created": created} {
+				before := w.s.parts.Begun()
+				w.must(w.ask(task, req).Err)
+				if n := w.s.parts.Begun() - before; n > 0 != c.beside {
+					t.Errorf("%s, %s: %d parts beside the kernel", c.name, how, n)
+				}
+			}
+		}
+	})
+}
+
 // The expressions of policies and of webhooks' conditions that may take long are evaluated beside
 // the kernel, with their variables; those that cannot, or that ask the authorizer, on it.
 func TestLoopsOfPoliciesAreEvaluatedBesideTheKernel(t *testing.T) {

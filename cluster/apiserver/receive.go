@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
@@ -18,6 +20,10 @@ func receive(on *request.Scope, r *request.Request, kind *registry.Kind) {
 		}
 	}
 	on.Bulk = request.Bulk{Sent: len(r.Body) + len(r.Patch), Inline: r.System || kind.MayConvert(), Console: r.Peer == ""}
+	if r.ContentType != runtime.ContentTypeProtobuf { // whose depth is that of its type
+		on.Bulk.Look(r.Body)
+	}
+	on.Bulk.Look(r.Patch)
 	user := r.User
 	if user == nil {
 		user = &authn.User{}

@@ -24,7 +24,7 @@ import (
 func (s *Store) Current(r *request.Scope, at Key, live bool) (*Stored, error) {
 	if !live {
 		if en := s.Caches(at.Kind).Get(at.Short()); en != nil {
-			r.Bulk.Stored = len(en.Value)
+			r.Bulk.Hold(en.Value)
 			return &Stored{Object: en.Object, Revision: en.Revision, value: en.Value, Cached: true}, nil
 		}
 	}
@@ -35,7 +35,7 @@ func (s *Store) Current(r *request.Scope, at Key, live bool) (*Stored, error) {
 	if en == nil {
 		return nil, at.notFound()
 	}
-	r.Bulk.Stored = len(en.Value)
+	r.Bulk.Hold(en.Value)
 	return &Stored{Object: en.Object, Revision: en.Revision, value: en.Value, stale: stale}, nil
 }
 

@@ -2,6 +2,7 @@ package fieldmanager
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -130,7 +131,7 @@ func (f *Managers) Track(r *request.Scope, req *request.Request, kind *registry.
 	if manager == "" {
 		manager, _, _ = strings.Cut(req.Sender(), "/") // of a user agent, the program
 	}
-	owned := request.Offload(r, "the managed fields", tracked, tracking{m, live, obj, manager})
+	owned := request.OffloadDear(r, r.Bulk.OfFields(), "the managed fields", tracked, tracking{m, live, obj, manager})
 	owned.GetObjectKind().SetGroupVersionKind(kind.GVK())
 	Stamp(r.Now(), manager, live, owned)
 	return owned, nil
@@ -143,7 +144,7 @@ type tracking struct {
 	manager   string
 }
 
-func tracked(t tracking) runtime.Object {
+func tracked(_ context.Context, t tracking) runtime.Object {
 	return t.by.UpdateNoErrors(t.live.DeepCopyObject(), t.obj, t.manager)
 }
 

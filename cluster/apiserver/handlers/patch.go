@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,7 +56,7 @@ func (p *patching) patch() *patch.Patch {
 	}
 }
 
-func applied(p *patching) *patching {
+func applied(_ context.Context, p *patching) *patching {
 	var warnings []string
 	p.obj, warnings, p.err = p.patch().Apply(p.old)
 	p.warnings = append(p.warnings, warnings...)
@@ -78,7 +79,7 @@ func (h *Handlers) applyPatch(c *Call, kind *registry.Kind, old runtime.Object, 
 			return p, err
 		}
 	}
-	p = request.Offload(&c.Scope, "the patch", applied, p)
+	p = request.OffloadDear(&c.Scope, p.manager != nil && c.Bulk.OfFields(), "the patch", applied, p)
 	c.Warnings = append(c.Warnings, p.warnings...)
 	if p.err == nil && p.manager != nil {
 		fieldmanager.Stamp(c.Now(), c.Req.FieldManager, old, p.obj)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"kviz/cluster/bound"
 	"kviz/cluster/sim"
 )
 
@@ -64,6 +65,7 @@ type Bulk struct {
 	Sent       int // its body
 	Stored     int // the object that it is about
 	Definition int // of its kind
+	Depth      int // of the deeper of body and object, where that is known
 
 	// Inline says that no part is offloaded, however big: a component sent the
 	// request, or a webhook that converts objects is asked in between.
@@ -74,6 +76,39 @@ type Bulk struct {
 }
 
 func (b *Bulk) total() int { return b.Sent + b.Stored + b.Definition }
+
+const (
+	// perField is how much longer it takes to find out whose a field is than to decode it.
+	perField = 8
+	// flat is how deep an object is whose depth does not count. The name of a field is its whole
+	// path, so those of a deeper object are longer.
+	flat = 32
+)
+
+// OfFields reports whether the fields of the request's objects are too many, or too long, for the
+// kernel: server-side apply and managed fields go over all of them.
+func (b *Bulk) OfFields() bool {
+	return !b.Inline && b.total()*perField*max(1, b.Depth/flat) >= bulky
+}
+
+// Hold notes the object that the request is about, as it is stored.
+func (b *Bulk) Hold(value []byte) {
+	b.Stored = len(value)
+	if len(value) > 0 && value[0] == '{' { // of a custom kind; the types of others are not deep
+		b.Look(value)
+	}
+}
+
+// Look notes the depth of a body in JSON or YAML.
+func (b *Bulk) Look(doc []byte) {
+	if len(doc) == 0 || b.Inline {
+		return
+	}
+	if doc[0] != '{' && doc[0] != '[' && !bound.Level(doc) { // YAML, whose depth is not known
+		b.Depth = bound.MaxDepth
+	}
+	b.Depth = max(b.Depth, bound.Depth(doc))
+}
 
 // Offload computes a part of the request, which is as big as the request. What fn takes and
 // returns must be the request's own, or never change.
