@@ -47,6 +47,7 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 		rules := at("create", "", client.CustomResourceDefinitions, `{"metadata":{"name":"many.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"many","kind":"Many"},
 			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[`+numbered(2000, `{"rule":"1 < # + 2","message":"a sentence of some length"}`)+`]}}}}}]}}`)
 		rules.Namespace = ""
+		paged := at("list", "", client.ConfigMaps, "") // of a revision: it comes from the store
 		choosy := at("list", "", client.Leases, "")
 		choosy.List.LabelSelector = numbered(20000, "!label#")
 		for _, c := range []struct {
@@ -64,6 +65,7 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 			{"a definition with rules", rules, true},
 			{"a short object of it", nil, true},
 			{"a long selector", choosy, true},
+			{"a long page", paged, true},
 		} {
 			if c.req == nil {
 				task.Sleep(5 * time.Second)
@@ -73,6 +75,13 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 				for i := range 100 {
 					_, err := w.admin().Create(task, client.Leases, "default", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("lease-", i), Namespace: "default"}})
 					w.must(err)
+				}
+			}
+			if c.req == paged {
+				for i := range 8 {
+					big, err := client.Create(task, w.admin(), client.ConfigMaps, "default", configMap(fmt.Sprint("page-", i), "a", strings.Repeat("x", 200_000)))
+					w.must(err)
+					paged.List.ResourceVersion, paged.List.ResourceVersionMatch = big.ResourceVersion, metav1.ResourceVersionMatchExact
 				}
 			}
 			c.req.DryRun = c.req.Verb != "list" && c.req.Verb != "create" // what it costs to write does not count

@@ -35,7 +35,7 @@ func (as *asks) join(w *Watcher) {
 		}
 		a = &asked{want: w.want}
 		as.by[words] = a
-		as.most += w.want.most()
+		as.most += w.want.Most()
 	}
 	a.watches++
 	w.asked, w.want = a, a.want
@@ -48,7 +48,7 @@ func (as *asks) leave(w *Watcher) {
 	}
 	if a.watches--; a.watches == 0 {
 		delete(as.by, a.want.written())
-		as.most -= a.want.most()
+		as.most -= a.want.Most()
 	}
 }
 

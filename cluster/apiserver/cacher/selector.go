@@ -72,8 +72,8 @@ func NewSelector(k *registry.Kind, namespace, name string, opts *metav1.ListOpti
 	return s, nil
 }
 
-// most is how many requirements an object is asked at most.
-func (s *Selector) most() int {
+// Most is how many requirements an object is asked at most.
+func (s *Selector) Most() int {
 	n := len(s.fields)
 	if s.fields == nil {
 		n = len(s.needs)
@@ -90,9 +90,9 @@ func (s *Selector) most() int {
 // cost is how many requirements an object is asked, as far as can be said without asking.
 func (s *Selector) cost(obj runtime.Object) int {
 	if s.labels == nil {
-		return s.most()
+		return s.Most()
 	}
-	return s.most() - len(s.labels.by) + min(len(s.labels.by), len(object.Meta(obj).GetLabels()))
+	return s.Most() - len(s.labels.by) + min(len(s.labels.by), len(object.Meta(obj).GetLabels()))
 }
 
 // Matches reports whether an object is selected.

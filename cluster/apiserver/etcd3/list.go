@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -211,14 +212,22 @@ func (s *Store) page(r *request.Scope, of Range, want *cacher.Selector, opts met
 		if rev == 0 {
 			rev = resp.Header.Revision
 		}
+		found := s.decoded(r, of.Kind, resp.Kvs, want)
 		for i, kv := range resp.Kvs {
-			en, how, err := s.open(r, of.Kind, kv)
-			if err != nil {
-				return List{}, r.Refuse(trace.StageStorage, "etcd", err)
+			one := decoded{}
+			if found != nil {
+				one = found[i]
+			} else if en, how, err := s.open(r, of.Kind, kv); err == nil {
+				read.Add(how)
+				one = decoded{en.Object, want.Matches(en.Object), nil}
+			} else {
+				one.err = err
 			}
-			read.Add(how)
-			if want.Matches(en.Object) {
-				items = append(items, en.Object)
+			if one.err != nil {
+				return List{}, r.Refuse(trace.StageStorage, "etcd", one.err)
+			}
+			if one.wanted {
+				items = append(items, one.obj)
 			}
 			if opts.Limit > 0 && int64(len(items)) == opts.Limit && (resp.More || i+1 < len(resp.Kvs)) {
 				return pageOf(r, of.Kind, items, rev, string(kv.Key)+"\x00", resp.Count-int64(i)-1, want, &read)
@@ -229,6 +238,41 @@ func (s *Store) page(r *request.Scope, of Range, want *cacher.Selector, opts met
 		}
 		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
 	}
+}
+
+// decoded is one object of a page.
+type decoded struct {
+	obj    runtime.Object
+	wanted bool
+	err    error
+}
+
+// longPage is of how many bytes on a page is decoded, and its objects chosen, beside the kernel.
+const longPage = 256 << 10
+
+// decoded are the objects of a long page; nil of a short one, and where reading the values asks
+// somebody: a KMS, or a webhook that converts.
+func (s *Store) decoded(r *request.Scope, k *registry.Kind, kvs []*mvccpb.KeyValue, want *cacher.Selector) []decoded {
+	bulk := 0
+	for _, kv := range kvs {
+		if bulk += len(kv.Value); trace.Encrypted(kv.Value) {
+			return nil
+		}
+	}
+	if bulk += lookBytes * len(kvs) * want.Most(); bulk < longPage || r.Bulk.Inline || s.Sealed(k).Configured() || k.MayConvert() {
+		return nil
+	}
+	return request.OffloadOf(r, bulk, "the page", func(kvs []*mvccpb.KeyValue) []decoded {
+		out := make([]decoded, len(kvs))
+		for i, kv := range kvs {
+			if en, err := cacher.Decode(k, kv); err != nil {
+				out[i].err = encodingError(err)
+			} else {
+				out[i].obj, out[i].wanted = en.Object, want.Matches(en.Object)
+			}
+		}
+		return out
+	}, kvs)
 }
 
 func pageOf(r *request.Scope, k *registry.Kind, items []runtime.Object, rev int64, next string, left int64, want *cacher.Selector, read *cacher.Tally) (List, error) {
