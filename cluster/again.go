@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/fault"
+	"kviz/cluster/secrets"
 	"kviz/cluster/serve"
 	"kviz/cluster/sim"
 	"kviz/cluster/storage"
@@ -53,6 +54,7 @@ func noteBoot(k *sim.Kernel, cfg Config) {
 // repeat is a run that is run again.
 type repeat struct {
 	ctx   context.Context
+	hide  *secrets.Hider // knows what secrets of this run have placeholders in its inputs
 	again sim.Again
 	tasks map[string]bool // what has asked for tasks of its own (sim.Kernel.CallAs)
 	fork  control.Fork
@@ -62,7 +64,7 @@ type repeat struct {
 }
 
 func newRepeat(ctx context.Context, inputs []*trace.Input, fork control.Fork) (*repeat, error) {
-	r := &repeat{ctx: ctx, tasks: map[string]bool{}, fork: fork, ended: make(chan error, 1)}
+	r := &repeat{ctx: ctx, hide: secrets.NewAgain(), tasks: map[string]bool{}, fork: fork, ended: make(chan error, 1)}
 	for _, in := range inputs {
 		if in.What == inputBoot {
 			continue // Boot notes it
@@ -98,6 +100,7 @@ func (r *repeat) of(c *Cluster) {
 
 // let lets in what entered then, on the kernel's goroutine: whoever noted it knows how.
 func (r *repeat) let(in *trace.Input) (bool, error) {
+	in = r.hide.RestoreInput(in)
 	switch {
 	case in.Closed != "":
 		return false, fmt.Errorf("it could not be written down: %s", in.Closed)

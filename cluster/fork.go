@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"kviz/cluster/control"
+	"kviz/cluster/secrets"
 	"kviz/cluster/trace"
 )
 
@@ -87,7 +88,7 @@ func Fork(ctx context.Context, past []*trace.Event, f ForkConfig) (*Cluster, err
 		want = nil
 	}
 	watch := newComparison(want, f.Progress)
-	r.watch = watch.take
+	r.watch = func(e *trace.Event) { watch.take(r.hide.Hide(e)) }
 	c, err := boot(ctx, cfg, r)
 	if err != nil {
 		end()
@@ -161,9 +162,10 @@ func prepareFork(past []*trace.Event, f *ForkConfig) (cfg Config, inputs []*trac
 		return cfg, nil, nil, ErrNotWhole
 	}
 	f.At.Sub = 0
-	boot := bootedAs{}
+	boot, hide := bootedAs{}, secrets.NewAgain()
 	for _, e := range past {
 		in, ok := e.Payload.(*trace.Input)
+		e = hide.Hide(e) // a recording is without secrets, and events of a run in memory are not
 		switch {
 		case e.ID.Seq > f.At.Seq:
 		case !e.Outside():

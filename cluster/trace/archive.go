@@ -15,6 +15,10 @@ import (
 // stream. Blocks are read and unpacked on demand, and the last few are kept. It may
 // be used from any goroutine; writers of the trace never wait for it.
 type Archive struct {
+	// Restore, if set, makes of an event that was read the one that the stream had: the
+	// recording may hold less. Set it before the archive is used.
+	Restore func(*Event) *Event
+
 	rec  *Recorder
 	file io.ReaderAt
 	from uint64 // position of the first event that was recorded
@@ -117,6 +121,9 @@ func (a *Archive) unpack(i int, b placed) []*Event {
 		e, err := r.Next()
 		if err != nil {
 			return nil // somebody has changed the file under us: these events are gone
+		}
+		if a.Restore != nil {
+			e = a.Restore(e)
 		}
 		events = append(events, e)
 	}

@@ -16,6 +16,7 @@ import (
 	"kviz/cluster"
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
+	"kviz/cluster/secrets"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -212,7 +213,7 @@ func (s *shape) keepClock(c *cluster.Cluster) error {
 }
 
 // record copies the stream into a recording until the function it returns is
-// called, which writes the rest.
+// called, which writes the rest. What is secret stays in this process.
 func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() error, err error) {
 	r, err := trace.NewRecorder(file, h)
 	if err != nil {
@@ -222,6 +223,8 @@ func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() erro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--trace: %w", err), r.Close())
 	}
+	hide := secrets.New()
+	archive.Restore = hide.Restore
 	c.Trace().SetArchive(archive) // so that viewers see more of the past than memory holds
 	changed, quiet := c.Trace().Notify()
 	ending, ended := make(chan struct{}), make(chan struct{})
@@ -237,7 +240,7 @@ func record(c *cluster.Cluster, file *os.File, h trace.Header) (stop func() erro
 				return
 			}
 			for _, e := range events {
-				r.Append(e)
+				r.Append(hide.Hide(e))
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"kviz/cluster/fault"
+	"kviz/cluster/secrets"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/lessons"
@@ -55,13 +56,14 @@ func writeStream(w io.Writer, s *trace.Stream, h trace.Header) error {
 	if err != nil {
 		return err
 	}
+	hide := secrets.New()
 	for at, end := uint64(0), s.Len(); at < end; {
 		events, next, lost := s.Read(at, 4096)
 		if lost > 0 {
 			return errors.Join(r.Close(), fmt.Errorf("%d events have left memory", lost))
 		}
 		for _, e := range events {
-			r.Append(e)
+			r.Append(hide.Hide(e))
 		}
 		at = next
 		r.Flush()
@@ -98,7 +100,8 @@ func cachedRecording(digest string, seed uint64) (recording, text []byte, marks 
 }
 
 // throughBeats has screen look at each beat of a lesson where it stands: by its recording, where
-// there is one, else by going through it on a cluster of its own.
+// there is one, else by going through it on a cluster of its own first. Either way screen sees no
+// secrets, for it may write down what it shows.
 func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen lessons.Screen) error {
 	fsys, dir := l.Folder()
 	digest, err := lessons.Digest(fsys, dir)
@@ -124,7 +127,19 @@ func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen le
 	}
 	trials := lessons.NewTrials(1)
 	trials.Fast = true
-	return trials.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) { return bootForLesson(ctx, seed, l) }, screen)
+	marking := &lessons.Marking{}
+	if err := trials.Check(ctx, l, func() (lessons.Cluster, io.Closer, error) { return bootForLesson(ctx, seed, l) }, marking); err != nil {
+		return err
+	}
+	var made bytes.Buffer
+	if err := writeStream(&made, marking.Stream, trace.Header{}); err != nil {
+		return err
+	}
+	events, err := allEvents(made.Bytes())
+	if err != nil {
+		return err
+	}
+	return l.Replay(events, &marking.Marks, screen)
 }
 
 // mostEvents is how many a cluster keeps; a lesson's recording has no more.

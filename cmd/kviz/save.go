@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"kviz/cluster"
+	"kviz/cluster/secrets"
 	"kviz/cluster/trace"
 )
 
@@ -43,6 +44,7 @@ func saveRecording(c *cluster.Cluster, path string, h trace.Header) error {
 	if err != nil {
 		return errors.Join(err, file.Close(), os.Remove(path))
 	}
+	hide := secrets.New()
 	var missed uint64
 	for at, end := uint64(0), c.Trace().Len(); at < end; {
 		events, next, lost := c.Trace().Read(at, 4096)
@@ -50,7 +52,7 @@ func saveRecording(c *cluster.Cluster, path string, h trace.Header) error {
 			r.Gap()
 		}
 		for _, e := range events {
-			r.Append(e)
+			r.Append(hide.Hide(e))
 		}
 		r.Flush() // so that little waits in memory to be written
 	}
