@@ -21,7 +21,6 @@ import (
 // refused whatever it asks for, over both versions of HTTP and with the administrator's token too.
 // All names of the certificate, and those that the user adds, are answered.
 func TestTheHostHeaderIsChecked(t *testing.T) {
-	steady.RealTime(t, "requests come over a socket")
 	e := newEdge(t)
 	_ = e.kernel.Do(func() { e.kernel.SetDemand(false); e.kernel.SetSpeed(100) })
 	l, err := e.h.Listen(0, filepath.Join(t.TempDir(), "kubeconfig"), "kviz.example", "10.1.2.3", "fd00::1")
