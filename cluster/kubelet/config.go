@@ -150,45 +150,6 @@ func resourceField(c *corev1.Container, name string) string {
 	return fmt.Sprint(q.Value())
 }
 
-// expandVars replaces $(NAME) by the variable, and $$ by $ (third_party/forked
-// expansion).
-func expandVars(s string, env map[string]string) string {
-	if !strings.Contains(s, "$") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '$' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		if s[i+1] == '$' {
-			b.WriteByte('$')
-			i++
-			continue
-		}
-		if s[i+1] == '(' {
-			if end := strings.IndexByte(s[i:], ')'); end > 0 {
-				if v, ok := env[s[i+2:i+end]]; ok {
-					b.WriteString(v)
-					i += end
-					continue
-				}
-			}
-		}
-		b.WriteByte('$')
-	}
-	return b.String()
-}
-
-func expandAll(words []string, env map[string]string) []string {
-	out := make([]string, len(words))
-	for i, s := range words {
-		out[i] = expandVars(s, env)
-	}
-	return out
-}
-
 // mountedFiles are the files of the volumes a container mounts: those that stand there,
 // and those that are filled when they are read.
 func (w *worker) mountedFiles(t *sim.Task, c *corev1.Container) (files map[string]string, later map[string]runtime.File, err error) {

@@ -138,8 +138,8 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 	}
 	call, err := r.call(t, trace.RuntimeCall{Pod: s.key(), Container: c.Name, Call: "StartContainer", Arg: short(id)}, startTime, func() (string, error) {
 		b := behaviourOf(&c.ContainerConfig)
-		if argv := slices.Concat(c.Command, c.Args); tooLong(argv) {
-			b.Broken = fmt.Sprintf("failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: %q: %v", argv[0], errTooLong)
+		if why := refuse(slices.Concat(c.Command, c.Args), c.Env); why != "" {
+			b.Broken = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: " + why
 		}
 		if b.Broken != "" {
 			c.State, c.ExitCode, c.Reason, c.Message = Exited, 128, "StartError", b.Broken

@@ -15,15 +15,17 @@ import (
 // What the scripts of one container, or one exec, may cost. Where Linux has a limit it is Linux's, with
 // its words; a container's memory is what the rest stands for.
 const (
-	maxArgument = 128 << 10 // MAX_ARG_STRLEN (include/uapi/linux/binfmts.h)
-	maxScript   = 1 << 20   // read from standard input
-	maxParts    = 10_000    // of a script, as deep as it may be nested
-	maxWord     = 256 << 10 // what one word, variable or substitution comes to
-	maxHeld     = 4 << 20   // all variables of a shell
-	maxPipe     = 1 << 20   // what waits in a pipe, whose sides run one after the other
-	maxDisk     = 16 << 20  // all files that a container has written
-	maxJobs     = 256       // background jobs that have not ended
-	maxDepth    = 100       // shells that run in one another
+	maxArgument  = 128 << 10 // MAX_ARG_STRLEN (include/uapi/linux/binfmts.h)
+	maxName      = 255       // of a program in a message: NAME_MAX
+	maxArguments = 2 << 20   // all of them and the environment: ARG_MAX with a stack of 8 MiB
+	maxScript    = 1 << 20   // read from standard input
+	maxParts     = 10_000    // of a script, as deep as it may be nested
+	maxWord      = 256 << 10 // what one word, variable or substitution comes to
+	maxHeld      = 4 << 20   // all variables of a shell
+	maxPipe      = 1 << 20   // what waits in a pipe, whose sides run one after the other
+	maxDisk      = 16 << 20  // all files that a container has written
+	maxJobs      = 256       // background jobs that have not ended
+	maxDepth     = 100       // shells that run in one another
 
 	// perCommand is how long a command takes that does not wait, and for each page of what its words
 	// come to. A shell gives way when its container has used slice, so that what a loop
@@ -138,14 +140,30 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// tooLong reports what the kernel says of a command line with such an argument (E2BIG).
-func tooLong(argv []string) bool {
-	for _, a := range argv {
-		if len(a) > maxArgument {
-			return true
-		}
+// refuse is the runtime's refusal to start what is too long, "" if it is not.
+func refuse(argv []string, env map[string]string) string {
+	if !tooLong(argv, env) {
+		return ""
 	}
-	return false
+	program := "/entrypoint" // the image's own
+	if len(argv) > 0 {
+		program = argv[0][:min(len(argv[0]), maxName)]
+	}
+	return fmt.Sprintf("unable to start container process: exec %s: %v", program, errTooLong)
+}
+
+// tooLong reports what the kernel says of a command line with such an argument or variable, or with
+// so much of them (E2BIG).
+func tooLong(argv []string, env map[string]string) bool {
+	all, longest := 0, 0
+	for _, a := range argv {
+		all, longest = all+len(a), max(longest, len(a))
+	}
+	for k, v := range env {
+		n := len(k) + len("=") + len(v)
+		all, longest = all+n, max(longest, n)
+	}
+	return longest > maxArgument || all > maxArguments
 }
 
 var errTooLong = errors.New("argument list too long")

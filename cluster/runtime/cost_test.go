@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -68,6 +69,13 @@ func TestAnArgumentThatIsTooLong(t *testing.T) {
 		_, err := b.start("web", runtime.ContainerConfig{Image: "busybox", Command: []string{"sh", "-c", repeat("(", 1_000_000)}})
 		if err == nil || !strings.Contains(err.Error(), "argument list too long") {
 			t.Errorf("%v", err)
+		}
+		env := map[string]string{}
+		for i := range 30 {
+			env[fmt.Sprint("A", i)] = repeat("x", 100_000)
+		}
+		if _, err := b.start("environment", runtime.ContainerConfig{Image: "nginx", Env: env}); err == nil || !strings.Contains(err.Error(), "argument list too long") {
+			t.Errorf("environment: %v", err)
 		}
 		id, err := b.start("other", runtime.ContainerConfig{Image: "busybox", Command: []string{"sleep", "1000"}})
 		if err != nil {

@@ -73,8 +73,8 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 	if c.State != Running {
 		return 0, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to load task: container %q is not running", short(c.ID))}
 	}
-	if tooLong(argv) {
-		return 0, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to start container process: exec %s: %v", argv[0], errTooLong)}
+	if why := refuse(argv, c.Env); why != "" {
+		return 0, &Error{Code: "Unknown", Desc: "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: " + why}
 	}
 	// The command is a process of its own, so that a limit, or a key, can kill it.
 	p := r.k.NewProcess(r.lane)
