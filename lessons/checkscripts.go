@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"kviz/cluster/script"
 )
 
 // checkScripts refuses a script that is not the shell's language, and a loop that may run for ever: on a
@@ -43,8 +44,8 @@ func (l *Lesson) checkScripts() error {
 }
 
 // readScript reads a script as the console does.
-func readScript(name, script string) (*syntax.File, error) {
-	return syntax.NewParser().Parse(strings.NewReader(script), name)
+func readScript(name, text string) (*syntax.File, error) {
+	return script.Parse(text, name)
 }
 
 // parses refuses a script that the console cannot read, or that may never end.

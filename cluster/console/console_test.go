@@ -225,6 +225,21 @@ func (b *bench) typed(behind <-chan struct{}, line string) string {
 	return strings.TrimSpace(out.String())
 }
 
+// A line or a script that is nested without end is refused, and the process is still there for the next.
+func TestNothingIsNestedTooDeep(t *testing.T) {
+	b := newBench(t, console.Config{})
+	deep := strings.Repeat("(", 1_000_000)
+	if got := b.typed(make(chan struct{}), deep); !strings.Contains(got, "nested too deep") {
+		t.Errorf("a line: %.200q", got)
+	}
+	if err := b.RunScript(t.Context(), "deep.sh", "echo one\n"+deep, control.Streams{}); err == nil || !strings.Contains(err.Error(), "nested too deep") {
+		t.Errorf("a script: %v", err)
+	}
+	if got := b.typed(make(chan struct{}), "echo here"); got != "here" {
+		t.Errorf("the next line: %q", got)
+	}
+}
+
 // A line that was put behind goes on in its own shell; what is typed meanwhile finds
 // variables, functions and folder as they were before it, and keeps what it changes.
 func TestALineBehindKeepsItsChangesToItself(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/console/tools"
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
+	"kviz/cluster/script"
 	"kviz/cluster/trace"
 )
 
@@ -229,7 +230,7 @@ const (
 // parse reads a script and refuses what a shell that runs one command at a time
 // cannot do; why is what it says of an &.
 func parse(text, name, why string) (*syntax.File, error) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), name)
+	file, err := script.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}

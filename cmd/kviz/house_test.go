@@ -72,14 +72,15 @@ func sources(t *testing.T) []source {
 // longest matching prefix counts.
 var mayImport = map[string][]string{
 	"cmd":                {"tui", "lessons", "cluster", "raftstore", "assets"},
-	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "assets"},
-	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "assets"},
+	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "cluster/script", "assets"},
+	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "cluster/script", "assets"},
 	"cluster":            {"cluster", "raftstore", "assets"},
 	"cluster/trace":      {"cluster/trace"},
 	"cluster/sim":        {"cluster/sim", "cluster/trace"},
 	"cluster/view":       {"cluster/view", "cluster/trace", "cluster/inert"},
 	"cluster/inert":      {},
 	"cluster/bound":      {},
+	"cluster/script":     {},
 	"cluster/simulated":  {"cluster/simulated"},
 	"cluster/expr":       {"cluster/expr", "cluster/view", "cluster/trace"},
 	"cluster/control":    {"cluster/trace"},

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"kviz/cluster/control"
+	"kviz/cluster/script"
 	"kviz/tui/grid"
 	"kviz/tui/theme"
 )
@@ -48,7 +47,7 @@ func (j *job) end() {
 // whole line is one command then. Of several, of which the last has a &, the shell says
 // that it cannot do that.
 func background(line string) (string, bool) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	file, err := script.Parse(line, "")
 	if err != nil || len(file.Stmts) != 1 || !file.Stmts[0].Background {
 		return line, false
 	}
