@@ -154,6 +154,8 @@ type PanicError struct {
 	Stack   []byte
 	Seed    uint64
 	After   trace.ID // the last event before the panic
+
+	where string // the function that panicked, of one that was contained
 }
 
 // Error names the component, the event and the seed.

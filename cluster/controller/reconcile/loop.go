@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,10 @@ func (l *Loop) next(t *sim.Task) bool {
 	t.SetCauses(run.start)
 
 	l.env.Informers.Reads().Begin(t)
-	err := l.sync(run)
+	var err error
+	if broken := t.Contain(func() { err = l.sync(run) }); broken != nil {
+		err = l.broke(t, run, broken)
+	}
 
 	t.SetCauses(run.start)
 	end := &trace.Reconcile{Controller: l.env.Name(), Key: key, Result: "done", RequeueIn: run.again}
@@ -92,6 +96,16 @@ func (l *Loop) next(t *sim.Task) bool {
 	l.Done(t, key)
 	t.SetCauses()
 	return true
+}
+
+// broke tells of a run that panicked, and what at. The key is tried again after its back-off: other
+// keys go on, and so do other controllers.
+func (l *Loop) broke(t *sim.Task, run *Run, broken *sim.PanicError) error {
+	t.SetCauses(run.start)
+	if ref := l.ref(run); ref.Name != "" {
+		l.env.Events.EventRef(t, ref, corev1.EventTypeWarning, "ControllerPanic", "%s: %s; this is an error of the controller, which tries again later", l.env.Name(), broken.Brief())
+	}
+	return errors.New(broken.Brief())
 }
 
 func (l *Loop) emit(t *sim.Task, kind trace.Kind, p *trace.Reconcile, run *Run) trace.ID {

@@ -14,12 +14,15 @@ func (e *Env) Parallel(t *sim.Task, what string, n int, fn func(t *sim.Task, i i
 		return
 	}
 	var done sim.Cond
+	var broken *sim.PanicError // the first
 	causes, left := t.Causes(), n
 	for i := range n {
 		t.Process().Go(fmt.Sprintf("%s-%s-%d", t.Name(), what, i), func(w *sim.Task) {
 			w.SetCauses(causes...)
 			e.Informers.Reads().Begin(w)
-			fn(w, i)
+			if b := w.Contain(func() { fn(w, i) }); b != nil && broken == nil {
+				broken = b
+			}
 			e.Informers.Reads().Add(t, e.Informers.Reads().End(w))
 			e.requests.move(w, t)
 			if left--; left == 0 {
@@ -29,5 +32,8 @@ func (e *Env) Parallel(t *sim.Task, what string, n int, fn func(t *sim.Task, i i
 	}
 	for left > 0 {
 		done.Wait(t)
+	}
+	if broken != nil {
+		panic(broken.Brief()) // as that of the run that they are of
 	}
 }
