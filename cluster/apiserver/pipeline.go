@@ -2,8 +2,11 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/etcd3"
@@ -53,7 +56,10 @@ func (s *Server) serveEarly(t *sim.Task, req *request.Request, early func(*reque
 		}
 	}
 	c.Pause(s.cfg.Cost.Access)
-	resp := s.answer(c)
+	var resp *request.Response
+	if broken := t.Contain(func() { resp = s.answer(c) }); broken != nil {
+		resp = panicked(req, broken)
+	}
 	if late != nil {
 		resp = &request.Response{Err: late}
 	}
@@ -63,6 +69,14 @@ func (s *Server) serveEarly(t *sim.Task, req *request.Request, early func(*reque
 	c.turn.Finish(t.Elapsed())
 	s.fairness.Seats.LookAfter()
 	return resp
+}
+
+// panicked is the answer to a request at which the server panicked; the others go on
+// (apiserver pkg/server/filters/wrap.go WithPanicRecovery).
+func panicked(req *request.Request, broken *sim.PanicError) *request.Response {
+	return &request.Response{Err: apierrors.NewInternalError(fmt.Errorf(
+		"%s %q: This request caused apiserver to panic. Look in the logs for details: %s", req.Verb, req.URL(), broken.Brief(),
+	))}
 }
 
 // answer takes the request through its stages: whether it is let in, what it is for; then

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +12,13 @@ import (
 	"kviz/cluster/apiserver/request"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // story runs steps and writes the transcript of each under its title.
@@ -206,6 +209,39 @@ func TestDeleteCollectionHasOneDeadline(t *testing.T) {
 			if n := left(); r.Code != c.code || n != c.left {
 				t.Errorf("of %d in %v: %d %v, %d left; want %d, %d left", c.n, c.time, r.Code, r.Err, n, c.code, c.left)
 			}
+		}
+	})
+}
+
+// A request at which the server panics is answered with 500 in upstream's words, and told in the trace as
+// any other; it keeps no seat, and the next requests are served.
+func TestAPanicIsOfOneRequest(t *testing.T) {
+	t.Parallel()
+	broken := false
+	delay := func(*sim.Task) {
+		if broken {
+			panic("at this request")
+		}
+	}
+	run(t, Config{Delay: delay}, func(w *world, task *sim.Task) {
+		defaultAccount(w, task)
+		for range 1000 { // more than there are seats
+			broken = true
+			_, err := w.admin().Create(task, client.Pods, "default", pod("p"))
+			if broken = false; !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "This request caused apiserver to panic. Look in the logs for details: panic: at this request (apiserver.TestAPanicIsOfOneRequest") {
+				t.Fatalf("it is answered with %v", err)
+			}
+		}
+		_, err := w.admin().Create(task, client.Pods, "default", pod("p"))
+		w.must(err)
+		answered := 0
+		for _, e := range w.sink.events {
+			if r, ok := e.Payload.(*trace.Response); ok && r.Code == http.StatusInternalServerError {
+				answered++
+			}
+		}
+		if answered != 1000 {
+			t.Errorf("the trace has %d answers 500", answered)
 		}
 	})
 }
