@@ -164,6 +164,14 @@ func TestDeepObjectsAreRefused(t *testing.T) {
 		fields := send("application/json", []byte(built))
 		fields.Resource = client.ConfigMaps.GroupVersionResource
 		w.refused(task, "managed fields", fields, "exceeded max depth")
+		in := configMap("x", "a", "b")
+		in.APIVersion, in.Kind = "v1", "ConfigMap"
+		in.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(nested(4500))}}}
+		var wire bytes.Buffer
+		w.must(registry.Protobuf.Encode(in, &wire))
+		inProtobuf := send("application/vnd.kubernetes.protobuf", wire.Bytes())
+		inProtobuf.Resource = client.ConfigMaps.GroupVersionResource
+		w.refused(task, "managed fields in protobuf", inProtobuf, "exceeded max depth")
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/bound"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,7 +118,11 @@ func parse(b Body) (obj runtime.Object, warnings []string, err error) {
 		// The JSON that some kinds have inside (a ControllerRevision's data) came as bytes
 		// that nobody has read yet. Libraries behind this would panic at what is none, which
 		// upstream answers with 500.
-		if _, err := json.Marshal(obj); err != nil {
+		doc, err := json.Marshal(obj)
+		if err == nil {
+			err = bound.Shallow(doc)
+		}
+		if err != nil {
 			return nil, nil, decodeError(err, gvk, got, data)
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kindjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -189,7 +188,7 @@ func (p *Patch) patchJSON(old runtime.Object, strict []error, patch func([]byte)
 	if p.Kind.Custom != nil {
 		return p.Objects.ReadCustom(p.Kind, doc)
 	}
-	if err := p.bounded(doc); err != nil {
+	if err := registry.Bounded(doc, gvk); err != nil {
 		return nil, p.judgePatched(err, strict, string(doc))
 	}
 	obj, _, err := registry.StrictJSON.Decode(doc, &gvk, p.Kind.New())
@@ -201,20 +200,6 @@ func (p *Patch) patchJSON(old runtime.Object, strict []error, patch func([]byte)
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, nil
-}
-
-// bounded says what makes a patched object too dear to be read. It is read as one of the kind that
-// it says it is, even if that is not the patch's.
-func (p *Patch) bounded(doc []byte) error {
-	if err := bound.Shallow(doc); err != nil {
-		return err
-	}
-	if got, err := kindjson.DefaultMetaFactory.Interpret(doc); err == nil && *got != p.Kind.GVK() {
-		if obj, err := registry.Scheme.New(*got); err == nil {
-			return bound.QuantitiesOf(reflect.TypeOf(obj), doc)
-		}
-	}
-	return bound.QuantitiesOf(registry.TypeOf(p.Kind.GVK()), doc)
 }
 
 // patchStrategic merges lists by the keys their types name.

@@ -179,6 +179,26 @@ func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error
 	return obj, nil
 }
 
+// Bounded says what makes a JSON text too dear to be read as an object. It is read as one of the
+// kind that it says it is, even if that is not the one that it should be of.
+func Bounded(doc []byte, want schema.GroupVersionKind) error {
+	if err := bound.Shallow(doc); err != nil {
+		return err
+	}
+	if !bound.Suspect(doc) {
+		return nil
+	}
+	gvk := want
+	if got, err := json.DefaultMetaFactory.Interpret(doc); err == nil && got.Kind != "" && got.Version != "" {
+		gvk = *got
+	}
+	obj, err := Scheme.New(gvk)
+	if err != nil {
+		return nil // of a custom kind, which has no quantities
+	}
+	return bound.QuantitiesOf(reflect.TypeOf(obj), doc)
+}
+
 // Converted is the object in the version of another kind, by way of the
 // internal version, as all of Kubernetes' conversions go.
 func Converted(obj runtime.Object, to *Kind) (runtime.Object, error) {

@@ -26,6 +26,7 @@ import (
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/object"
+	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
@@ -221,6 +222,9 @@ func (m *mutatingCall) patch(call *hookCall, result *webhookrequest.AdmissionRes
 	data, err := runtime.Encode(coder, m.attrs.VersionedObject.Object())
 	if err == nil {
 		data, err = p.Apply(data)
+	}
+	if err == nil {
+		err = registry.Bounded(data, m.attrs.VersionedKind)
 	}
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
