@@ -120,6 +120,28 @@ func TestManyFieldsAreBesideTheKernel(t *testing.T) {
 	})
 }
 
+// A strategic merge patch that is small compares each of its elements with each of the object's.
+func TestPairsAreComparedBesideTheKernel(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		create := &request.Request{
+			Verb: "create", Resource: client.Endpoints.GroupVersionResource, Namespace: "default",
+			Body: []byte(`{"metadata":{"name":"x","finalizers":[` + numbered(600, `"a.b/c#"`) + `]}}`),
+		}
+		w.must(w.ask(task, create).Err)
+		for n, want := range map[int]int{1: 1, 600: 2} { // the object's managed fields are many in any case
+			patch := &request.Request{
+				Verb: "patch", Resource: create.Resource, Namespace: "default", Name: "x", DryRun: true, PatchType: "application/strategic-merge-patch+json",
+				Patch: []byte(`{"metadata":{"finalizers":[` + numbered(n, `"a.b/d#"`) + `]}}`),
+			}
+			before := w.s.parts.Begun()
+			w.must(w.ask(task, patch).Err)
+			if beside := w.s.parts.Begun() - before; beside != want {
+				t.Errorf("%d elements: %d parts beside the kernel, want %d", n, beside, want)
+			}
+		}
+	})
+}
+
 // The expressions of policies and of webhooks' conditions that may take long are evaluated beside
 // the kernel, with their variables; those that cannot, or that ask the authorizer, on it.
 func TestLoopsOfPoliciesAreEvaluatedBesideTheKernel(t *testing.T) {

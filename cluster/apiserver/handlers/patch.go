@@ -79,7 +79,8 @@ func (h *Handlers) applyPatch(c *Call, kind *registry.Kind, old runtime.Object, 
 			return p, err
 		}
 	}
-	p = request.OffloadDear(&c.Scope, p.manager != nil && c.Bulk.OfFields(), "the patch", applied, p)
+	dear := p.manager != nil && c.Bulk.OfFields() || c.Req.PatchType == types.StrategicMergePatchType && c.Bulk.OfPairs()
+	p = request.OffloadDear(&c.Scope, dear, "the patch", applied, p)
 	c.Warnings = append(c.Warnings, p.warnings...)
 	if p.err == nil && p.manager != nil {
 		fieldmanager.Stamp(c.Now(), c.Req.FieldManager, old, p.obj)

@@ -104,7 +104,7 @@ func (h *Handlers) updateScale(c *Call) *request.Response {
 		meant = body.UID
 	} else {
 		c.Pause(h.DecodeTime)
-		if err := checkPatch(c.Req); err != nil {
+		if err := request.Offload(&c.Scope, "reading the patch", checkPatch, c.Req); err != nil {
 			return &request.Response{Err: c.Refuse(trace.StageDecode, "", err)}
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 const (
 	// bulky is from how many bytes on a request is big.
-	bulky = 64 << 10
+	bulky = 32 << 10
 	// perByte is the modelled time of one part of it.
 	perByte = 10 * time.Nanosecond
 	// offloadWait is for how long the others wait in real time for a part of a request from
@@ -79,7 +79,7 @@ func (b *Bulk) total() int { return b.Sent + b.Stored + b.Definition }
 
 const (
 	// perField is how much longer it takes to find out whose a field is than to decode it.
-	perField = 8
+	perField = 4
 	// flat is how deep an object is whose depth does not count. The name of a field is its whole
 	// path, so those of a deeper object are longer.
 	flat = 32
@@ -90,6 +90,11 @@ const (
 func (b *Bulk) OfFields() bool {
 	return !b.Inline && b.total()*perField*max(1, b.Depth/flat) >= bulky
 }
+
+// OfPairs reports whether body and object are too large together for the kernel to compare all
+// that is in one with all that is in the other: a strategic merge patch looks for each element of a
+// list in the whole list.
+func (b *Bulk) OfPairs() bool { return !b.Inline && int64(b.Sent)*int64(b.Stored) >= bulky*bulky/16 }
 
 // Hold notes the object that the request is about, as it is stored.
 func (b *Bulk) Hold(value []byte) {
