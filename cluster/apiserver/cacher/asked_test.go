@@ -215,6 +215,32 @@ func TestLongBeginningsAreChosenBesideTheKernel(t *testing.T) {
 	}
 }
 
+// Watches that begin together are chosen for one after another; one that ends before its turn
+// keeps nobody waiting.
+func TestBeginningsAreChosenOneAfterAnother(t *testing.T) {
+	among(t, func(f *choosy, task *sim.Task) {
+		const n = 900
+		for i := range n {
+			f.write(task, labelled(fmt.Sprint("x", i), 40, "1"))
+		}
+		var all []*Watcher
+		for range 4 {
+			all = append(all, f.watch(task, long(7000, "a0=1"), 0))
+		}
+		task.Yield()
+		all[1].Stop()
+		each := time.Duration(all[0].first.looks) * perLook
+		task.Sleep(each + each/2)
+		if got := []int{all[0].Len(), all[2].Len(), all[3].Len()}; !slices.Equal(got, []int{n, 0, 0}) {
+			t.Errorf("after the time of one choice %d events were sent", got)
+		}
+		task.Sleep(2 * each)
+		if got := []int{all[0].Len(), all[2].Len(), all[3].Len()}; !slices.Equal(got, []int{n, n, n}) {
+			t.Errorf("after the time of three choices %d events were sent", got)
+		}
+	})
+}
+
 // The choice ends with its watch.
 func TestNobodyChoosesForAWatchThatEnded(t *testing.T) {
 	among(t, func(f *choosy, task *sim.Task) {

@@ -27,7 +27,7 @@ const (
 	// choiceWait is for how long the others wait in real time for a choice that takes longer
 	// than was modelled, unless it is for the console: its scripts give the same trace every
 	// time.
-	choiceWait = 100 * time.Millisecond
+	choiceWait = 10 * time.Millisecond
 )
 
 // beginning is what there is to choose a watch's first events from.
@@ -137,6 +137,10 @@ func (w *Watcher) begin() {
 		return
 	}
 	task := w.set.p.Go("the first events of a watch", func(t *sim.Task) {
+		if !w.set.takeTurn(t, w) {
+			return
+		}
+		defer w.set.endTurn()
 		var first []delivery
 		t.Offload("the first events of a watch of "+w.want.kind.GroupVersionResource.Resource, time.Duration(b.looks)*perLook, w.patience, func() { first = b.choose() })
 		if w.first = nil; !w.closed {
@@ -144,6 +148,24 @@ func (w *Watcher) begin() {
 		}
 	})
 	task.OnEnd(func() { b.gone.Store(true) })
+}
+
+// takeTurn waits until nobody else of the kind chooses: one choice after another leaves the
+// machine's processors to others. It reports whether the watch is still open.
+func (ws *watcherSet) takeTurn(t *sim.Task, w *Watcher) bool {
+	for ws.chooses && !w.closed {
+		ws.turn.Wait(t)
+	}
+	if w.closed {
+		return false
+	}
+	ws.chooses = true
+	return true
+}
+
+func (ws *watcherSet) endTurn() {
+	ws.chooses = false
+	ws.turn.Broadcast()
 }
 
 // sendFirst sends the first events, and what came meanwhile.

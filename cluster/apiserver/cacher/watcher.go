@@ -202,7 +202,9 @@ type watcherSet struct {
 	last    time.Duration // when the newest delivery falls due
 	spare   [][]addressed // empty, for the next changes: see send
 	asks    asks
-	looked  int // how many requirements were asked on the kernel
+	looked  int      // how many requirements were asked on the kernel
+	chooses bool     // the first events of a watch are being chosen beside it
+	turn    sim.Cond // others wait for that
 }
 
 func (ws *watcherSet) add(w *Watcher) {
