@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -117,6 +118,9 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *req
 		return
 	}
 	defer give()
+	h.turns.take()
+	over := sync.OnceFunc(h.turns.give)
+	defer over()
 	var (
 		obj    runtime.Object
 		status *metav1.Status
@@ -131,6 +135,7 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *req
 		obj, status = h.singleObject(resp.Kind, out, resp.Object, now)
 	}
 	if status != nil {
+		over()
 		writeStatus(w, r, status)
 		return
 	}
@@ -142,6 +147,7 @@ func (h *Handler) writeResponse(w http.ResponseWriter, r *http.Request, req *req
 		code = int(s.Code)
 	}
 	to := h.patiently(w)
+	to.turns = h.turns
 	defer to.end()
 	responsewriters.SerializeObject(out.info.MediaType, out.info.Serializer, to, r, code, obj) // gzipped from 128 KiB on, if the client takes that
 }

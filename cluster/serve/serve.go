@@ -93,6 +93,7 @@ type Handler struct {
 	customDocs customDocs
 	encoded    encodings
 	unread     *unread // of all edges
+	turns      turns   // likewise
 
 	process *sim.Process // whose tasks requests of outside programs are
 	again   repeated     // kernel's goroutine
@@ -107,7 +108,7 @@ type Handler struct {
 // New makes a handler. The kernel need not run yet.
 func New(cfg Config) *Handler {
 	h := &Handler{
-		cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables(), unread: &unread{},
+		cfg: cfg, docs: &documents{fs: cfg.Documents}, table: newTables(), unread: &unread{}, turns: newTurns(),
 		process: cfg.Kernel.NewProcess(trace.Lane{Component: trace.CompClient}),
 	}
 	h.closing, h.close = context.WithCancel(context.Background())
@@ -118,7 +119,7 @@ func New(cfg Config) *Handler {
 // is to be closed by itself.
 func (h *Handler) Another(name string, api func() API) *Handler {
 	o := New(Config{Kernel: h.cfg.Kernel, API: api, Starting: h.cfg.Starting, Documents: h.cfg.Documents, Name: name, Untaken: h.cfg.Untaken})
-	o.docs, o.unread = h.docs, h.unread
+	o.docs, o.unread, o.turns = h.docs, h.unread, h.turns
 	return o
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -93,5 +94,31 @@ func TestAnswersWaitForTheirTurn(t *testing.T) {
 	}
 	if err := <-later; err != nil || u.sum != 0 || len(u.each) != 0 {
 		t.Errorf("%v; %d bytes wait at the end, for %v", err, u.sum, u.each)
+	}
+}
+
+// While something is written to a client that takes nothing, others encode.
+func TestAClientThatTakesNothingKeepsNobodyFromEncoding(t *testing.T) {
+	h := &Handler{cfg: Config{Untaken: time.Hour}, unread: &unread{}, turns: make(turns, 1)}
+	r, w := io.Pipe()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		h.turns.take()
+		defer h.turns.give()
+		to := h.patiently(&localWriter{header: http.Header{}, body: w, started: make(chan struct{})})
+		to.turns = h.turns
+		_, _ = to.Write([]byte("text"))
+	}()
+	one := make([]byte, 1)
+	if _, err := io.ReadFull(r, one); err != nil { // the rest waits
+		t.Fatal(err)
+	}
+	h.turns.take()
+	h.turns.give()
+	r.Close()
+	<-written
+	if len(h.turns) != 0 {
+		t.Error("a turn was not given up")
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
 // What is written to a client stays in memory until the client reads it. Upstream encodes
@@ -102,6 +103,15 @@ func (u *unread) waiting() int {
 	return u.events
 }
 
+// turns bound how many goroutines encode at the same time: one processor is left to the
+// kernel, which otherwise had to share them with hundreds of watches.
+type turns chan struct{}
+
+func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)-1)) }
+
+func (s turns) take() { s <- struct{}{} }
+func (s turns) give() { <-s }
+
 // patient writes to a client in pieces, each of which the client has a time to take.
 type patient struct {
 	http.ResponseWriter
@@ -109,6 +119,7 @@ type patient struct {
 	time  time.Duration
 	began time.Time // when the client's time began; zero: it has no end
 	never bool      // the connection is one without
+	turns turns     // not nil: its user has a turn, which is given up while something is written
 }
 
 func (h *Handler) patiently(w http.ResponseWriter) *patient {
@@ -127,11 +138,19 @@ func (h *Handler) patience() time.Duration {
 func (p *patient) Write(b []byte) (done int, err error) {
 	for {
 		p.begin()
-		n, err := p.ResponseWriter.Write(b[done:min(len(b), done+piece)])
+		n, err := p.write(b[done:min(len(b), done+piece)])
 		if done += n; err != nil || done == len(b) {
 			return done, err
 		}
 	}
+}
+
+func (p *patient) write(b []byte) (int, error) {
+	if p.turns != nil {
+		p.turns.give()
+		defer p.turns.take()
+	}
+	return p.ResponseWriter.Write(b)
 }
 
 // begin begins the client's time again; what it has is a hundredth less at the worst.
@@ -160,7 +179,7 @@ func (p *patient) end() {
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // sizeOf is about how many bytes an object comes to.
-func sizeOf(obj runtime.Object) int {
+func sizeOf(obj apiruntime.Object) int {
 	switch o := obj.(type) {
 	case nil:
 		return 0

@@ -276,6 +276,8 @@ func (h *Handler) writeEvent(frames io.Writer, k *registry.Kind, out *output, e 
 // encodeEvent is one event as the client asked for it. In a watch of tables
 // only the first one says its columns.
 func (h *Handler) encodeEvent(k *registry.Kind, out *output, e timed) ([]byte, error) {
+	h.turns.take()
+	defer h.turns.give()
 	obj := e.Object
 	if s, ok := obj.(*metav1.Status); ok || e.Type == watch.Error {
 		if ok {
