@@ -69,7 +69,7 @@ func (e *edge) write(t *testing.T, method, path, name string, size int) {
 	}
 }
 
-// Of lists that nobody reads so much is in memory as may be, whoever asks for how many; the
+// Of lists that nobody reads no more is in memory than may be, however many there are; the
 // others wait their turn. What a client leaves unread is given back when it goes, and when it
 // takes nothing for too long.
 func TestListsThatNobodyReads(t *testing.T) {
