@@ -12,8 +12,8 @@ import (
 
 const resource = "secrets"
 
-// payload is a payload without secrets; nil where it is as it was.
-func (p *pass) payload(payload any) any {
+// payload is the payload of an event of an object without secrets; nil where it is as it was.
+func (p *pass) payload(of trace.Ref, payload any) any {
 	switch one := payload.(type) {
 	case *trace.Input:
 		return p.input(one)
@@ -35,8 +35,8 @@ func (p *pass) payload(payload any) any {
 		if o := p.object(one.Object); o != one.Object || len(one.Unknown) > 0 {
 			c := *one
 			c.Object, c.Unknown = o, slices.Clone(c.Unknown)
-			if s, ok := one.Object.Value.(*corev1.Secret); ok {
-				p.diff(c.Unknown, string(s.Type))
+			if of.Kind == "Secret" {
+				p.diff(c.Unknown, "") // of what is held or lost the type is not known
 			}
 			return &c
 		}

@@ -86,7 +86,7 @@ func (h *Hider) RestoreInput(in *trace.Input) *trace.Input {
 func (h *Hider) event(e *trace.Event, p pass) *trace.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	payload := (&p).payload(e.Payload)
+	payload := (&p).payload(e.Object, e.Payload)
 	if payload == nil {
 		return e
 	}

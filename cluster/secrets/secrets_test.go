@@ -101,3 +101,22 @@ func TestBrokenBodies(t *testing.T) {
 		t.Error("a deep document is not hidden")
 	}
 }
+
+// What a watch holds back is told without its object; of a Secret that says what has changed in it.
+func TestHeldWatchEvents(t *testing.T) {
+	h := New()
+	h.Hide(created(map[string][]byte{"a": []byte("correct-horse")}, 1))
+	coded := base64.StdEncoding.EncodeToString([]byte("correct-horse"))
+	held := func(kind, path string) *trace.Event {
+		return &trace.Event{
+			Kind: trace.WatchHeld, Object: trace.Ref{Kind: kind, Name: "s"},
+			Payload: &trace.WatchEvent{Type: "MODIFIED", Unknown: []trace.FieldDiff{{Path: path, To: `"` + coded + `"`}}},
+		}
+	}
+	if to := h.Hide(held("Secret", "data.a")).Payload.(*trace.WatchEvent).Unknown[0].To; strings.Contains(to, coded) || len(to) != len(coded)+2 {
+		t.Errorf("of a Secret: %s", to)
+	}
+	if to := h.Hide(held("Pod", "spec.nodeName")).Payload.(*trace.WatchEvent).Unknown[0].To; to != `"`+coded+`"` {
+		t.Errorf("of a Pod: %s", to)
+	}
+}
