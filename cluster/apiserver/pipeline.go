@@ -57,7 +57,7 @@ func (s *Server) serveEarly(t *sim.Task, req *request.Request, early func(*reque
 	}
 	c.Pause(s.cfg.Cost.Access)
 	var resp *request.Response
-	if broken := t.Contain(func() { resp = s.answer(c) }); broken != nil {
+	if broken := t.HandleCrash(func() { resp = s.answer(c) }); broken != nil {
 		resp = panicked(req, broken)
 	}
 	if late != nil {

@@ -134,7 +134,7 @@ func (h *Handler) patience() time.Duration {
 	return untaken
 }
 
-// Write implements [io.Writer].
+// Write is [http.ResponseWriter]'s.
 func (p *patient) Write(b []byte) (done int, err error) {
 	for {
 		p.begin()

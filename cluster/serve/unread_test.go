@@ -52,7 +52,7 @@ func (d *deaf) ask(path, headers string) {
 		d.t.Fatal(err)
 	}
 	conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true})
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", path, d.token, headers); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n%s\r\n", path, d.token, headers); err != nil {
 		d.t.Fatal(err)
 	}
 	d.conns = append(d.conns, raw)

@@ -68,7 +68,7 @@ func (l *Loop) next(t *sim.Task) bool {
 
 	l.env.Informers.Reads().Begin(t)
 	var err error
-	if broken := t.Contain(func() { err = l.sync(run) }); broken != nil {
+	if broken := t.HandleCrash(func() { err = l.sync(run) }); broken != nil {
 		err = l.broke(t, run, broken)
 	}
 

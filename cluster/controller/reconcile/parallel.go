@@ -20,7 +20,7 @@ func (e *Env) Parallel(t *sim.Task, what string, n int, fn func(t *sim.Task, i i
 		t.Process().Go(fmt.Sprintf("%s-%s-%d", t.Name(), what, i), func(w *sim.Task) {
 			w.SetCauses(causes...)
 			e.Informers.Reads().Begin(w)
-			if b := w.Contain(func() { fn(w, i) }); b != nil && broken == nil {
+			if b := w.HandleCrash(func() { fn(w, i) }); b != nil && broken == nil {
 				broken = b
 			}
 			e.Informers.Reads().Add(t, e.Informers.Reads().End(w))

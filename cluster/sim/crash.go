@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Contain runs fn, and gives back a panic in it instead of ending the run: for a component's work
+// HandleCrash runs fn, and gives back a panic in it instead of ending the run: for a component's work
 // on one object, which it then leaves alone for a while. What a component does with the kernel
 // against its rules is no such panic, and a task that is killed ends as ever. A stack that runs
 // out cannot be recovered from; what can make one deep is refused where it enters.
 //
 // In Kubernetes this is apimachinery pkg/util/runtime HandleCrash.
-func (t *Task) Contain(fn func()) (contained *PanicError) {
+func (t *Task) HandleCrash(fn func()) (contained *PanicError) {
 	defer func() {
 		v := recover()
 		if v == nil {
