@@ -23,8 +23,8 @@ func TestAPanicIsOfOneObject(t *testing.T) {
 	around := func(queue string, sync reconcile.Sync) reconcile.Sync {
 		return func(run *reconcile.Run) error {
 			if queue == "replicaset" && run.Name == "bad" {
-				var m map[string]int
-				m[run.Name] = 1
+				made := map[string]map[string]int{}
+				made[run.Namespace][run.Name] = 1
 			}
 			return sync(run)
 		}

@@ -17,7 +17,7 @@ func TestHandleCrash(t *testing.T) {
 	p.Go("works", func(t *Task) {
 		for _, fn := range []func(){
 			func() { panic("says so") },
-			func() { var m map[string]int; t.Sleep(1); m["a"] = 1 },
+			func() { m := map[string]map[string]int{}; t.Sleep(1); m["a"]["b"] = 1 },
 			func() {},
 		} {
 			if e := t.HandleCrash(fn); e != nil {
