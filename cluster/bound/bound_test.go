@@ -124,7 +124,7 @@ func TestDepth(t *testing.T) {
 	if err := Shallow([]byte(at)); err != nil {
 		t.Error(err)
 	}
-	if err := Shallow([]byte("[" + at + "]")); err != ErrDepth {
+	if err := Shallow([]byte("[" + at + "]")); !errors.Is(err, ErrDepth) || err.Error() != "invalid character '{' exceeded max depth" {
 		t.Error(err)
 	}
 }

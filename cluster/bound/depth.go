@@ -2,6 +2,7 @@ package bound
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,7 +12,13 @@ var ErrDepth = errors.New("exceeded max depth")
 
 // Depth is how deep the lists and objects of a JSON text are in one another, at most. It takes a
 // text that is no JSON for one as far as it can.
-func Depth(doc []byte) (deepest int) {
+func Depth(doc []byte) int {
+	deepest, _ := descend(doc)
+	return deepest
+}
+
+// descend gives the depth, and the bracket that is the first to go deeper than [MaxDepth].
+func descend(doc []byte) (deepest int, beyond byte) {
 	depth, text := 0, false
 	for i := 0; i < len(doc); i++ {
 		switch b := doc[i]; {
@@ -23,17 +30,20 @@ func Depth(doc []byte) (deepest int) {
 		case b == '{' || b == '[':
 			depth++
 			deepest = max(deepest, depth)
+			if depth > MaxDepth && beyond == 0 {
+				beyond = b
+			}
 		case b == '}' || b == ']':
 			depth--
 		}
 	}
-	return deepest
+	return deepest, beyond
 }
 
 // Shallow says what is wrong with a JSON text that is too deep.
 func Shallow(doc []byte) error {
-	if Depth(doc) > MaxDepth {
-		return ErrDepth
+	if _, beyond := descend(doc); beyond != 0 {
+		return fmt.Errorf("invalid character %q %w", beyond, ErrDepth)
 	}
 	return nil
 }

@@ -97,6 +97,9 @@ func (d *desk) next() said {
 	return s
 }
 
+// computing is the time that kviz' clock takes at most to compute with one byte of a long question.
+const computing = 20 * time.Nanosecond
+
 // compareReviews has both judge every case. Upstream runs in a bubble of testing/synctest, over TLS on pipes,
 // and kviz in virtual time, so that nobody waits, and time-outs and the age of answers are exact.
 func compareReviews(t *testing.T, j judges, cases []review) {
@@ -111,7 +114,8 @@ func compareReviews(t *testing.T, j judges, cases []review) {
 			asked++
 			a, b := want[k], got[k]
 			retried := len(a.seen) > 1 && max(a.took, b.took) <= min(a.took, b.took)*12/10 // the pauses are drawn
-			if a.status != b.status || strings.Join(a.seen, "\n") != strings.Join(b.seen, "\n") || a.took != b.took && !retried {
+			computed := b.took >= a.took && b.took-a.took <= time.Duration(len(r.asks[k].body))*computing
+			if a.status != b.status || strings.Join(a.seen, "\n") != strings.Join(b.seen, "\n") || a.took != b.took && !retried && !computed {
 				differ++
 				t.Errorf("%s, question %d: %s\nanswers: %+v\nkube-apiserver: %s\n  after %v, has seen %d: %s\nkviz:           %s\n  after %v, has seen %d: %s", r.name, k+1, r.asks[k].body, r.answers,
 					a.status, a.took, len(a.seen), strings.Join(a.seen, "  "), b.status, b.took, len(b.seen), strings.Join(b.seen, "  "))
