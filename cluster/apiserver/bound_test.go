@@ -146,7 +146,7 @@ func TestDeepObjectsAreRefused(t *testing.T) {
 			return req
 		}
 		w.must(w.ask(task, send("application/json", body("there", 200))).Err)
-		w.refused(task, "JSON", send("application/json", body("x", 4500)), "couldn't get version/kind; json parse error: exceeded max depth")
+		w.refused(task, "JSON", send("application/json", body("x", 4500)), "couldn't get version/kind; json parse error: invalid character '{' exceeded max depth")
 		w.refused(task, "YAML in one line", send("application/yaml", body("x", 4500)), "exceeded max depth")
 		var lines strings.Builder
 		for i := range 300 {
