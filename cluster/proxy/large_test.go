@@ -101,8 +101,8 @@ func TestManyRulesLetOthersGoOn(t *testing.T) {
 	}
 }
 
-// A proxy that is killed while it tells of its rules has started iptables-restore: the
-// tables are changed, and the trace says all of it.
+// When a proxy is killed between its pauses, its iptables-restore goes on: the tables change,
+// and the trace has every rule.
 func TestAKilledProxyLeavesNothingHalfTold(t *testing.T) {
 	told := func(events []*trace.Event) (n int) {
 		for _, e := range events {

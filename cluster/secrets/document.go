@@ -106,7 +106,7 @@ func (p *pass) document(content []byte, at []string, kind string, exact bool) []
 	return out
 }
 
-// known are keys whose values are told where a body cannot be read.
+// known are the keys whose values stay in a body that cannot be read.
 var known = []string{"apiVersion", "kind", "name", "namespace", "type"}
 
 // broken is what was to be JSON: every text in it that no colon follows is hidden, so that the

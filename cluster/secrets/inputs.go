@@ -61,7 +61,7 @@ func (p *pass) done(fields map[string]any) {
 	}
 }
 
-// told is a command's line as it is told.
+// told is a command's line without its secrets.
 func (p *pass) told(line string) string {
 	if p.back {
 		return cmp.Or(p.typed[line], p.text(line))

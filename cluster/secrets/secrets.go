@@ -45,7 +45,7 @@ type Hider struct {
 	hide   []form            // what is looked for in texts
 	back   []form            // the same the other way
 	asked  map[uint64]string // requests for Secrets: of which type
-	lines  map[string]string // commands with secrets as they were typed: as they are told
+	lines  map[string]string // commands as they were typed: the same without secrets
 	typed  map[string]string // the other way
 	again  bool              // see NewAgain
 }

@@ -102,7 +102,7 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// What a watch holds back is told without its object; of a Secret that says what has changed in it.
+// A held watch event has no object. It lists what has changed, and of a Secret that is secret.
 func TestHeldWatchEvents(t *testing.T) {
 	h := New()
 	h.Hide(created(map[string][]byte{"a": []byte("correct-horse")}, 1))

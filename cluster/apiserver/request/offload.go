@@ -135,7 +135,7 @@ func forgetting[In, Out any](fn func(In) Out) func(context.Context, In) Out {
 }
 
 // OffloadDear is [Offload] of a part whose cost is not in proportion to its size. dear says that
-// it may take long: then it is offloaded whoever sends the request, so it asks nobody in between.
+// it may take long: then it is offloaded for components too, so it asks nobody in between.
 // It ends early when its context does.
 func OffloadDear[In, Out any](s *Scope, dear bool, part string, fn func(context.Context, In) Out, in In) Out {
 	if !dear && (s.Bulk.total() < bulky || s.Bulk.Inline) {
@@ -144,8 +144,8 @@ func OffloadDear[In, Out any](s *Scope, dear bool, part string, fn func(context.
 	return offload(s, s.Bulk.total(), part, fn, in)
 }
 
-// OffloadFor is [OffloadOf] of what later requests use too, and so is made whoever sends this
-// one: a policy's expressions, say. fn asks nobody in between.
+// OffloadFor is [OffloadOf] of what later requests use too, and so is offloaded for components
+// as well: a policy's expressions, say. fn asks nobody in between.
 func OffloadFor[In, Out any](s *Scope, bulk int, part string, fn func(In) Out, in In) Out {
 	if bulk < bulky {
 		return fn(in)
