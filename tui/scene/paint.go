@@ -22,7 +22,8 @@ type Box struct {
 	Role     grid.Style // of the border; 0 for what the standing has
 	Title    []grid.Span
 	Rows     [][]grid.Span
-	Split    int // the row of the inside above which a line goes across; 0 for none
+	Marks    [][]grid.Span // what it does: behind the title, or the first row, as long as there is room
+	Split    int           // the row of the inside above which a line goes across; 0 for none
 }
 
 // Light is how an edge is.
@@ -89,9 +90,11 @@ type mark struct {
 	style  grid.Style
 }
 
-// Painter draws scenes. It reuses its canvas from one to the next.
+// Painter draws scenes. It reuses its canvas from one to the next. What places say is never covered: what moves is drawn
+// where nothing is said.
 type Painter struct {
 	marks []mark
+	said  []bool // the cells on which words stand
 	w, h  int
 }
 
@@ -106,10 +109,11 @@ const (
 func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 	p.w, p.h = s.W, s.H
 	if cap(p.marks) < s.W*s.H {
-		p.marks = make([]mark, s.W*s.H)
+		p.marks, p.said = make([]mark, s.W*s.H), make([]bool, s.W*s.H)
 	}
-	p.marks = p.marks[:s.W*s.H]
+	p.marks, p.said = p.marks[:s.W*s.H], p.said[:s.W*s.H]
 	clear(p.marks)
+	clear(p.said)
 	for _, y := range s.Rules {
 		for x := range s.W {
 			p.add(x, y, East|West, thin, ofLine, theme.Line)
@@ -126,7 +130,7 @@ func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 		p.dots(a, &s.Edges[i], &pic.Lines[i])
 	}
 	for i := range s.Places {
-		words(a, s.Places[i], &pic.Boxes[i])
+		p.words(a, s.Places[i], &pic.Boxes[i])
 	}
 	for i := range s.Edges {
 		if pic.Lines[i].Light != Hidden {
@@ -304,27 +308,60 @@ func (p *Painter) dots(a grid.Area, e *Edge, l *Line) {
 }
 
 // words draws what a place says.
-func words(a grid.Area, place Place, b *Box) {
+func (p *Painter) words(a grid.Area, place Place, b *Box) {
 	r := place.Rect
 	if place.Framed && len(b.Title) > 0 {
 		_, border := b.look()
 		head := a.Sub(r.X+2, r.Y, r.W-4, 1)
 		head.Put(0, 0, ' ', border)
-		x := head.Spans(1, 0, b.Title...)
+		x := b.marks(head, head.Spans(1, 0, b.Title...), 0, 1)
 		head.Put(x, 0, ' ', border)
+		p.say(r.X+2, r.Y, min(x+1, r.W-4))
 	}
 	in := place.Inside()
 	box := a.Sub(in.X, in.Y, in.W, in.H)
 	y := 0
-	for _, row := range b.Rows {
+	for i, row := range b.Rows {
 		if b.Split > 0 && place.Framed && y == b.Split-1 {
 			y++
 		}
 		if len(row) > 0 {
-			box.Spans(0, y, row...)
+			x := box.Spans(0, y, row...)
+			if i == 0 && !place.Framed {
+				x = b.marks(box, x, y, 0)
+			}
+			if y < in.H {
+				p.say(in.X, in.Y+y, min(x, in.W))
+			}
 		}
 		y++
 	}
+}
+
+// marks draws a box's marks from column x of a row on, of each as many pieces as find room before the last columns, and gives
+// the column after them.
+func (b *Box) marks(a grid.Area, x, y, last int) int {
+	for _, m := range b.Marks {
+		for _, piece := range m {
+			if x+grid.Width(piece.Text) > a.W()-last {
+				break
+			}
+			x = a.Spans(x, y, piece)
+		}
+	}
+	return x
+}
+
+// say notes that words stand on some cells of a row.
+func (p *Painter) say(x, y, w int) {
+	for i := max(x, 0); i < min(x+w, p.w) && y >= 0 && y < p.h; i++ {
+		p.said[y*p.w+i] = true
+	}
+}
+
+// says reports whether words stand on a cell.
+func (p *Painter) says(x, y int) bool {
+	return x >= 0 && y >= 0 && x < p.w && y < p.h && p.said[y*p.w+x]
 }
 
 // heads draws what is on an edge, and the ends of one that is cut.
@@ -367,14 +404,20 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 		}
 		if h.Chip {
 			x := min(max(c.X-1, 0), p.w-3)
+			if p.says(x, c.Y) || p.says(x+1, c.Y) || p.says(x+2, c.Y) {
+				continue
+			}
 			a.Put(x, c.Y, ' ', h.Style|grid.Reverse)
 			a.Put(x+1, c.Y, r, h.Style|grid.Reverse|grid.Bold)
 			a.Put(x+2, c.Y, ' ', h.Style|grid.Reverse)
 			continue
 		}
-		a.Put(c.X, c.Y, r, h.Style|grid.Bold)
-		if h.Count != "" && p.free(c.X+1, c.Y-1, grid.Width(h.Count)) {
+		if !p.says(c.X, c.Y) {
+			a.Put(c.X, c.Y, r, h.Style|grid.Bold)
+		}
+		if n := grid.Width(h.Count); n > 0 && p.free(c.X+1, c.Y-1, n) {
 			a.Text(c.X+1, c.Y-1, h.Count, h.Style)
+			p.say(c.X+1, c.Y-1, n)
 		}
 	}
 }
@@ -386,6 +429,11 @@ const longChip = 5
 func (p *Painter) long(a grid.Area, e *Edge, i int, h Head) {
 	c := e.Cells[min(max(i, longChip/2+1), len(e.Cells)-longChip/2-2)]
 	x := min(max(c.X-longChip/2-1, 0), p.w-longChip-2)
+	for k := range longChip + 2 {
+		if p.says(x+k, c.Y) {
+			return
+		}
+	}
 	a.Put(x, c.Y, ' ', h.Style)
 	for k := range longChip {
 		a.Put(x+1+k, c.Y, h.Glyph, h.Style|grid.Bold)
@@ -441,13 +489,14 @@ func (p *Painter) label(a grid.Area, e *Edge, l *Line) {
 	x += (run - w) / 2
 	if y := e.Cells[0].Y - 1; p.free(x, y, w) {
 		a.Text(x, y, l.Label, l.Note)
+		p.say(x, y, w)
 	}
 }
 
-// free reports whether no line lies on some cells of a row.
+// free reports whether neither a line nor words lie on some cells of a row.
 func (p *Painter) free(x, y, w int) bool {
 	for i := range w {
-		if m := p.at(x+i, y); m == nil || m.arms != 0 {
+		if m := p.at(x+i, y); m == nil || m.arms != 0 || p.says(x+i, y) {
 			return false
 		}
 	}

@@ -41,12 +41,12 @@ func (s *Scene) small(shape Shape) {
 // triangle puts members into the store of the small form, a line each.
 func (s *Scene) triangle(names []string, in Place) []Place {
 	r := in.Rect
-	const w = 8
+	const w = 9
 	bottom := 4
 	if r.H < 7 {
 		bottom = 3
 	}
-	left, middle, right := r.X+2, r.X+(r.W-w)/2, r.X+r.W-2-w
+	left, middle, right := r.X+2, r.X+(r.W-w+1)/2, r.X+r.W-1-w
 	var at []point
 	switch len(names) {
 	case 1:

@@ -18,7 +18,11 @@ func (s *Scene) strip(shape Shape) {
 	}
 	x := 36
 	st := s.place(Place{ID: Store, Rect: grid.Rect{X: x, Y: 0, W: s.W - x, H: 3}})
-	s.edge(APIServer, Store, Writes, nil, point{30, 1}, point{34, 1})
+	end := x - 2
+	if len(shape.Members) == 3 { // it forks to each of them
+		end = fork
+	}
+	s.edge(APIServer, Store, Writes, nil, point{30, 1}, point{end, 1})
 	s.stripMembers(shape.Members, st)
 
 	n := len(shape.Nodes)
@@ -44,17 +48,31 @@ func (s *Scene) strip(shape Shape) {
 	s.Foot = grid.Rect{X: 1, Y: y, W: s.W - 2, H: max(s.H-y, 0)}
 }
 
-// stripMembers stands three members around the first, as the write reaches them; more, or
-// fewer, stand in columns.
+// fork is the column from which the ways to three members part.
+const fork = 32
+
+// stripMembers lists three members one below the other, each with a way of its own to the API server, since any of them
+// may lead, and the links between them at the right; more, or fewer, stand in columns.
 func (s *Scene) stripMembers(names []string, in Place) {
 	x := in.Rect.X
 	if len(names) == 3 {
-		a := s.line("member/"+names[0], Store, x, 1, 8, 1)
-		for i, y := range []int{0, 2} {
-			to := s.line("member/"+names[i+1], Store, x+10, y, min(9, s.W-x-10), 1)
-			s.edge(a.ID, to.ID, Raft, nil, point{x + 3, y}, point{x + 8, y})
-			s.Edges[len(s.Edges)-1].Cells[0].Arms |= []Arms{South, North}[i]
+		const w = 10
+		var all []Place
+		for y, n := range names {
+			p := s.line("member/"+n, Store, x, y, w, 1)
+			all = append(all, p)
+			way := []point{{30, 1}, {fork, 1}, {fork, y}, {x - 2, y}}
+			if y == 1 {
+				way = []point{{30, 1}, {x - 2, 1}}
+			}
+			s.edge(APIServer, p.ID, Writes, nil, way...)
 		}
+		between := func(a, b, column int) {
+			s.edge(all[a].ID, all[b].ID, Raft, nil, point{x + w, a}, point{column, a}, point{column, b}, point{x + w, b})
+		}
+		between(0, 1, x+w+2)
+		between(1, 2, x+w+2)
+		between(0, 2, x+w+5)
 		return
 	}
 	cols := (len(names) + 2) / 3

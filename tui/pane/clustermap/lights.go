@@ -160,15 +160,10 @@ func (p *picture) lamp(q motion.Pulse) {
 	if q.Count > 1 {
 		mark = append(mark, span(fmt.Sprintf("×%d", q.Count), q.Role))
 	}
-	switch {
-	case at.Framed:
-		if q.Label != "" && at.Rect.W > 24 {
-			mark = append(mark, span(" "+q.Label, q.Role))
-		}
-		b.Title = append(b.Title[:len(b.Title):len(b.Title)], mark...)
-	case len(b.Rows) > 0:
-		b.Rows[0] = append(b.Rows[0][:len(b.Rows[0]):len(b.Rows[0])], mark...)
+	if at.Framed && q.Label != "" && at.Rect.W > 24 {
+		mark = append(mark, span(" "+q.Label, q.Role))
 	}
+	b.Marks = append(b.Marks, mark)
 	if q.Bright { // twice, however it stands
 		flash(b, q.Role)
 	}

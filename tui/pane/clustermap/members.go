@@ -120,9 +120,12 @@ func (p *picture) member(m *view.Member) {
 		b.Rows = [][]grid.Span{append(cells, span(" "+last, theme.Number))}
 	} else {
 		text := string(glyph) + " " + m.Name + " "
-		if at.Rect.W < 7 {
-			text = string(glyph) + m.Name
-			last = ""
+		switch short := string(glyph) + m.Name + " "; {
+		case at.Rect.W >= 7 && grid.Width(text+last) <= at.Rect.W:
+		case at.Rect.W >= 7 && grid.Width(short+last) <= at.Rect.W:
+			text = short
+		default: // an index that is cut would be another one
+			text, last = string(glyph)+m.Name, ""
 		}
 		number := theme.Number
 		if !m.Up {
@@ -186,11 +189,11 @@ func (p *picture) links(members []*view.Member) {
 	for _, m := range members {
 		leads["member/"+m.Name] = m.Up && (m.Role == "leader" || m.Role == "candidate")
 	}
+	own := hub != "" && slices.ContainsFunc(p.Edges, func(e scene.Edge) bool { return e.Class == scene.Writes && e.To == "member/"+hub })
 	for i, e := range p.Edges {
 		l := &p.Lines[i]
 		switch e.Class {
 		case scene.Writes:
-			own := hub != "" && p.Index("member/"+hub) >= 0 && p.Form == scene.Full && len(members) <= 5
 			if l.Light = scene.Hidden; e.To == "member/"+hub || e.To == scene.Store && !own {
 				l.Light = scene.Sound
 			}

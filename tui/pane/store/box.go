@@ -6,7 +6,6 @@ import (
 
 	"kviz/cluster/view"
 	"kviz/tui/grid"
-	"kviz/tui/motion"
 	"kviz/tui/pane"
 	"kviz/tui/scene"
 	"kviz/tui/theme"
@@ -31,9 +30,9 @@ func (r *ring) member(m *view.Member) {
 	switch {
 	case !m.Up:
 		role, b.Standing = "down", scene.Down
-	case r.leads(m):
+	case leads(m):
 		role, own = "LEADS", theme.Term(m.Term)|grid.Bold
-	case r.stands(m):
+	case stands(m):
 		role, own, glyph = "CANDIDATE", theme.Term(m.Term)|grid.Bold, '◇'
 		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	case m.Learner:
@@ -48,7 +47,7 @@ func (r *ring) member(m *view.Member) {
 	if r.heads(m) {
 		b.Standing, b.Role = scene.Emphasised, theme.Term(m.Term)
 	}
-	if leader := r.leader(m); leader != "" && m.Up && !spoke(m) && !m.Learner {
+	if leader := m.Leader; leader != "" && m.Up && !spoke(m) && !m.Learner {
 		role += " " + leader
 	}
 	term := fmt.Sprintf("  t%d", m.Term)
@@ -73,7 +72,7 @@ func titled(m *view.Member, w int) bool { return len(m.Name)+len(fmt.Sprint(m.Te
 
 // heads reports whether a member is who speaks for its side, where there are several.
 func (r *ring) heads(m *view.Member) bool {
-	return len(r.sides) > 1 && r.leads(m)
+	return len(r.sides) > 1 && leads(m)
 }
 
 // voted reports whether a member's vote is of the term it is in and nobody leads yet.
@@ -82,7 +81,7 @@ func (r *ring) voted(m *view.Member) bool {
 		return false
 	}
 	for _, o := range r.members {
-		if r.leads(o) && o.Term >= m.Term {
+		if leads(o) && o.Term >= m.Term {
 			return false
 		}
 	}
@@ -137,9 +136,9 @@ func (r *ring) says(m *view.Member, w int) [][]grid.Span {
 	switch {
 	case !m.Up:
 		return r.down(m, w)
-	case r.stands(m):
+	case stands(m):
 		return r.candidacy(m, w)
-	case r.leads(m):
+	case leads(m):
 		return r.leadership(m, w)
 	}
 	rows := [][]grid.Span{r.timeout(m, w)}
@@ -209,7 +208,7 @@ func (r *ring) vote(m *view.Member, w int) []grid.Span {
 
 // believes is who leads, as a member knows it, marked where somebody knows of a newer term.
 func (r *ring) believes(m *view.Member, w int) []grid.Span {
-	leader := r.leader(m)
+	leader := m.Leader
 	who, st := leader+" leads", theme.Muted
 	switch {
 	case leader == "":
@@ -230,7 +229,7 @@ func (r *ring) believes(m *view.Member, w int) []grid.Span {
 		}
 		return row
 	}
-	told := len(r.sides) > 1 || m.Revision < r.f.S.Store.Revision-1 || r.leads(m)
+	told := len(r.sides) > 1 || m.Revision < r.f.S.Store.Revision-1 || leads(m)
 	room := w - 1 - 9 - 6 - len(fmt.Sprint(m.Revision))
 	if told && len(who) > room || 10+len(who) > w {
 		who = strings.TrimSuffix(who, " leads")
@@ -374,25 +373,7 @@ func (r *ring) ballotsOf(m *view.Member) []ballot {
 		}
 		all = append(all, b)
 	}
-	if r.f.Motion == nil {
-		return all
-	}
-	for _, list := range [][]motion.Pulse{r.f.Motion.Pulses, r.f.Motion.Waiting} {
-		for _, q := range list { // it has voted, but the vote is still seen to cross
-			for i := range all {
-				if q.Class == motion.Ballots && !q.Whole && all[i].name != m.Name && r.about(q, all[i].name, m.Name) {
-					all[i].mark, all[i].style = '◇', theme.Term(term)
-				}
-			}
-		}
-	}
 	return all
-}
-
-// about reports whether a pulse is between two members.
-func (r *ring) about(q motion.Pulse, a, b string) bool {
-	a, b = scene.MemberID(a), scene.MemberID(b)
-	return q.From == a && q.To == b || q.From == b && q.To == a
 }
 
 // leadership is whom a leader hears, and how far it knows entries to be safe.

@@ -113,8 +113,9 @@ func (r *ring) lights() {
 			}
 		}
 	}
+	voting := r.voting()
 	for _, q := range shot.Pulses {
-		if len(r.ballots) > 0 && q.Class != motion.Ballots { // one thing at a time
+		if voting && q.Class != motion.Ballots { // one thing at a time
 			continue
 		}
 		if i, _, ok := r.Way(q.From, q.To); ok {
@@ -132,28 +133,15 @@ func (r *ring) lights() {
 	}
 }
 
-// lamp draws a light in a member's title: behind its words, or in a narrow box instead of its sign.
-// A flash is one of the whole border.
+// lamp draws a light behind a member's title, where there is room. A flash is one of the whole border.
 func (r *ring) lamp(q motion.Pulse) {
-	b, w := r.box(q.From), 0
+	b := r.box(q.From)
 	if q.Bright {
 		b.Standing, b.Role = scene.Emphasised, q.Role|grid.Reverse
 	}
-	if q.Class == motion.Undecided {
-		return
+	if q.Class != motion.Undecided {
+		b.Marks = append(b.Marks, []grid.Span{span(" "+string(q.Glyph), q.Role|grid.Bold)})
 	}
-	for _, t := range b.Title {
-		w += grid.Width(t.Text)
-	}
-	at, ok := r.At(q.From)
-	if !ok || len(b.Title) == 0 {
-		return
-	}
-	if w+2 > at.Rect.W-5 {
-		b.Title[0] = span(string(q.Glyph)+strings.TrimLeft(b.Title[0].Text, "★◇●○✗"), q.Role|grid.Bold)
-		return
-	}
-	b.Title = append(b.Title, span(" "+string(q.Glyph), q.Role|grid.Bold))
 }
 
 // pulse draws one message on its way. The one that is told lights the whole link.

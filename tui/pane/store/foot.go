@@ -162,10 +162,10 @@ func (r *ring) partition() [][]grid.Span {
 func (r *ring) polled() *view.Member {
 	var of *view.Member
 	for _, m := range r.members {
-		if r.stands(m) && (of == nil || !r.stands(of) || m.Term > of.Term) {
+		if stands(m) && (of == nil || !stands(of) || m.Term > of.Term) {
 			of = m
 		}
-		if of == nil && r.leads(m) && len(m.Votes) > 0 && r.f.S.At-m.Since < recently {
+		if of == nil && leads(m) && len(m.Votes) > 0 && r.f.S.At-m.Since < recently {
 			of = m
 		}
 	}
@@ -186,7 +186,7 @@ func (r *ring) election(columns int) []grid.Span {
 	}
 	head := span(fmt.Sprintf(label, of.Name, term), theme.Term(term)|grid.Bold)
 	tail := span(fmt.Sprintf("  %d of %d make a quorum", q.Need, q.Total), theme.Muted)
-	if r.leads(of) {
+	if leads(of) {
 		tail.Text = fmt.Sprintf(" elected %s ago: %d of %d make a quorum", words.Dur(r.f.S.At-of.Since), q.Need, q.Total)
 	} else if p := r.f.S.Store.Poll(of.Term); p != nil && len(p.Tallies()) > 1 && !preVoting(r.f, of) {
 		tail = span("  "+r.split(p), theme.Warn)
@@ -248,7 +248,7 @@ func (r *ring) undecided() []grid.Span {
 	p, st := r.f.S.Store.LastOver(), &r.f.S.Store
 	said := "had no winner   "
 	if now := st.Poll(st.Term); now != nil && now.Split(st.Quorum()) {
-		if of := r.polled(); of != nil && r.stands(of) && of.Term == now.Term && !preVoting(r.f, of) {
+		if of := r.polled(); of != nil && stands(of) && of.Term == now.Term && !preVoting(r.f, of) {
 			return nil
 		}
 		p, said = now, "has no winner   "
@@ -257,7 +257,7 @@ func (r *ring) undecided() []grid.Span {
 		return nil
 	}
 	for _, m := range r.members {
-		if r.leads(m) && (m.Term < p.Term || r.f.S.At-m.Since >= recently) {
+		if leads(m) && (m.Term < p.Term || r.f.S.At-m.Since >= recently) {
 			return nil
 		}
 	}
@@ -374,11 +374,6 @@ func (r *ring) note() string {
 			if m.Up && m.Role == "candidate" {
 				return fmt.Sprintf("election for term %d", m.Term)
 			}
-		}
-	}
-	for _, m := range r.members {
-		if r.ballots[m.Name] {
-			return fmt.Sprintf("election for term %d", m.Term)
 		}
 	}
 	return ""

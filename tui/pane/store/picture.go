@@ -23,7 +23,6 @@ type ring struct {
 	f       *pane.Frame
 	members []*view.Member
 	sides   [][]*view.Member // that reach one another
-	ballots map[string]bool  // who leads, but the votes for whom are still seen to cross
 }
 
 // Fills implements [pane.Filler]: the picture takes the whole window.
@@ -63,17 +62,7 @@ func (p *Store) drawPicture(s *pane.Sheet, f *pane.Frame) {
 
 // newRing is the picture of a state before it is laid out.
 func newRing(s *pane.Sheet, f *pane.Frame) *ring {
-	r := &ring{s: s, f: f, members: f.S.Store.Members(), sides: f.S.Sides(), ballots: map[string]bool{}}
-	r.voting()
-	return r
-}
-
-// leader is whom a member knows to lead, as the picture shows it.
-func (r *ring) leader(m *view.Member) string {
-	if r.ballots[m.Leader] {
-		return ""
-	}
-	return m.Leader
+	return &ring{s: s, f: f, members: f.S.Store.Members(), sides: f.S.Sides()}
 }
 
 // sceneFor is the scene of some members in a size: the last one, as long as both are the
@@ -103,7 +92,7 @@ func (r *ring) shape() scene.Ring {
 // while nobody does who stands for election, in the newest term, and until somebody does
 // whom the others still believe to lead.
 func (r *ring) hub() string {
-	var leads, stands, believed, first *view.Member
+	var leading, standing, believed, first *view.Member
 	for _, m := range r.members {
 		if m.Learner {
 			continue
@@ -112,16 +101,16 @@ func (r *ring) hub() string {
 			first = m
 		}
 		if m.Name == r.f.S.Store.Leader {
-			leads = m
+			leading = m
 		}
-		if r.stands(m) && (stands == nil || m.Term > stands.Term) {
-			stands = m
+		if stands(m) && (standing == nil || m.Term > standing.Term) {
+			standing = m
 		}
 		if o := r.f.S.Store.Member(m.Leader); believed == nil && m.Up && o != nil && !o.Learner && !o.Left {
 			believed = o
 		}
 	}
-	for _, m := range []*view.Member{leads, stands, believed, first} {
+	for _, m := range []*view.Member{leading, standing, believed, first} {
 		if m != nil {
 			return m.Name
 		}
@@ -147,27 +136,28 @@ func (r *ring) pulses(each func(q motion.Pulse, m *trace.RaftMessage)) {
 	}
 }
 
-// voting finds who was elected while the picture still shows the votes.
-func (r *ring) voting() {
+// voting reports whether the votes that elected the leader are still seen to cross. Those of pre-votes are not
+// meant: a member that is cut off asks for them again and again.
+func (r *ring) voting() bool {
+	crossing := false
 	r.pulses(func(q motion.Pulse, x *trace.RaftMessage) {
-		if q.Class != motion.Ballots || q.Whole {
+		if q.Class != motion.Ballots || q.Whole || x.RPC != "RequestVote" {
 			return
 		}
 		for _, m := range r.members {
-			if m.Role == "leader" && x.Term == m.Term && (x.From == m.Name || x.To == m.Name) {
-				r.ballots[m.Name] = true
+			if leads(m) && x.Term == m.Term && (x.From == m.Name || x.To == m.Name) {
+				crossing = true
 			}
 		}
 	})
+	return crossing
 }
 
-// leads reports whether the picture shows a member as leader.
-func (r *ring) leads(m *view.Member) bool { return m.Up && m.Role == "leader" && !r.ballots[m.Name] }
+// leads reports whether a member leads.
+func leads(m *view.Member) bool { return m.Up && m.Role == "leader" }
 
-// stands reports whether it shows it as standing for election.
-func (r *ring) stands(m *view.Member) bool {
-	return m.Up && (m.Role == "candidate" || r.ballots[m.Name])
-}
+// stands reports whether a member stands for election.
+func stands(m *view.Member) bool { return m.Up && m.Role == "candidate" }
 
 // links are the lines between members: all of three, else those of who leads or stands
 // for election; what is cut always.
