@@ -1,6 +1,8 @@
 package scene
 
 import (
+	"slices"
+
 	"kviz/tui/grid"
 	"kviz/tui/theme"
 )
@@ -24,6 +26,13 @@ type Box struct {
 	Rows     [][]grid.Span
 	Marks    [][]grid.Span // what it does: behind the title, or the first row, as long as there is room
 	Split    int           // the row of the inside above which a line goes across; 0 for none
+}
+
+// Mark adds a mark: what is on a place for a moment. The same mark again changes nothing.
+func (b *Box) Mark(mark ...grid.Span) {
+	if !slices.ContainsFunc(b.Marks, func(m []grid.Span) bool { return slices.Equal(m, mark) }) {
+		b.Marks = append(b.Marks, mark)
+	}
 }
 
 // Light is how an edge is.

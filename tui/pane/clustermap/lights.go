@@ -163,7 +163,7 @@ func (p *picture) lamp(q motion.Pulse) {
 	if at.Framed && q.Label != "" && at.Rect.W > 24 {
 		mark = append(mark, span(" "+q.Label, q.Role))
 	}
-	b.Marks = append(b.Marks, mark)
+	b.Mark(mark...)
 	if q.Bright { // twice, however it stands
 		flash(b, q.Role)
 	}

@@ -140,7 +140,7 @@ func (r *ring) lamp(q motion.Pulse) {
 		b.Standing, b.Role = scene.Emphasised, q.Role|grid.Reverse
 	}
 	if q.Class != motion.Undecided {
-		b.Marks = append(b.Marks, []grid.Span{span(" "+string(q.Glyph), q.Role|grid.Bold)})
+		b.Mark(span(" "+string(q.Glyph), q.Role|grid.Bold))
 	}
 }
 
