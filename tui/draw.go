@@ -74,7 +74,7 @@ func (m *Explorer) picture() frame.Picture {
 func (m *Explorer) aroundStage() stage.Around {
 	typing := m.drawer.Typing() && m.open.Empty()
 	return stage.Around{
-		Speed: m.drive.Clock().Speed, Notice: m.notice, Undo: m.undoSays(),
+		Speed: m.drive.Clock().Speed, Notice: m.notice.text, Undo: m.undoSays(),
 		Console: stage.Console{Open: m.drawer.Typing(), Draw: m.drawer.DrawIn(typing, false), Keys: m.drawer.Keys(), Last: stage.Command(m.drawer.Last())},
 	}
 }

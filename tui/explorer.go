@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -42,7 +43,7 @@ type Explorer struct {
 
 	pump     pump
 	screen   screen
-	notice   string // said in the explanation line until the next key
+	notice   notice
 	tour     touring
 	hush     bool   // routine is hidden on the picture
 	dragging bool   // the mouse holds the scrubber
@@ -98,8 +99,28 @@ func (m *Explorer) Close() {
 	}
 }
 
-// say puts a sentence into the explanation line until the next key.
-func (m *Explorer) say(text string) { m.notice = text }
+// notice is what the explorer itself has to say, in the explanation line: until the next key, or until something else is news.
+type notice struct {
+	text string
+	at   time.Duration // by the teller's time
+}
+
+// noticed is how long a notice stays at least.
+const noticed = 2 * time.Second
+
+// say puts a sentence into the explanation line.
+func (m *Explorer) say(text string) { m.notice = notice{text, m.moving.teller.Now()} }
+
+// outdated takes a notice away for which there has been time to read it and after which something else is news; it reports
+// whether it did.
+func (m *Explorer) outdated() bool {
+	n, teller := m.notice, &m.moving.teller
+	if n.text == "" || !m.runs() || teller.Now()-n.at < noticed || !teller.Telling() || teller.Since() < n.at {
+		return false
+	}
+	m.notice = notice{}
+	return true
+}
 
 // moment is what the panes show.
 func (m *Explorer) moment() frame.Moment {

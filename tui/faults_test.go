@@ -166,15 +166,15 @@ func TestAFaultThatWaitsLeavesTheKeysAlone(t *testing.T) {
 func TestACopyThatIsTooLongIsCut(t *testing.T) {
 	d := explore(t, 120, 40, -1)
 	d.m.copy(strings.Repeat("a", clipboardLimit))
-	if strings.Contains(d.m.notice, "first") {
-		t.Errorf("of what fits is said %q", d.m.notice)
+	if strings.Contains(d.m.notice.text, "first") {
+		t.Errorf("of what fits is said %q", d.m.notice.text)
 	}
 	cmd := d.m.copy("a" + strings.Repeat("é", clipboardLimit/2))
 	if got := fmt.Sprint(cmd()); !utf8.ValidString(got) || len(got) != clipboardLimit-1 {
 		t.Errorf("copied %d bytes, valid %v", len(got), utf8.ValidString(got))
 	}
-	if !strings.Contains(d.m.notice, "copied the first") {
-		t.Errorf("of what is cut is said %q", d.m.notice)
+	if !strings.Contains(d.m.notice.text, "copied the first") {
+		t.Errorf("of what is cut is said %q", d.m.notice.text)
 	}
 }
 

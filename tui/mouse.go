@@ -38,7 +38,7 @@ func (m *Explorer) click(e tea.Mouse) tea.Cmd {
 	if e.Button != tea.MouseLeft {
 		return nil
 	}
-	m.notice = ""
+	m.notice = notice{}
 	switch {
 	case at.Timeline.Has(e.X, e.Y):
 		m.dragging = true
@@ -82,7 +82,7 @@ func (m *Explorer) clickKey(x int) tea.Cmd {
 		}
 		return nil
 	}
-	m.notice = ""
+	m.notice = notice{}
 	if _, global := m.keys.Get(b.Action); !global {
 		return m.perform(action.Pane(b.Action))
 	}

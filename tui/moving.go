@@ -5,6 +5,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/motion"
+	"kviz/tui/narrate"
 )
 
 // moving is what moves on the picture of the cluster: how far its player has seen the
@@ -15,6 +16,8 @@ type moving struct {
 	live   bool   // they were the newest
 	paused bool
 	walked bool // the last key went forward through the past
+
+	teller narrate.Teller // of what is seen live
 }
 
 func newMoving(mode string, remote bool, seen uint64) moving {
@@ -28,7 +31,8 @@ func newMoving(mode string, remote bool, seen uint64) moving {
 func (m *Explorer) animate(passed time.Duration) bool {
 	v := &m.moving
 	v.player.Routine(!m.hush)
-	changed := v.player.Tick(passed)
+	told := v.teller.Tick(passed)
+	changed := v.player.Tick(passed) || told
 	where, live, paused := m.travel.Where(), m.travel.Live(), m.drive.Clock().Paused
 	at := where.Len
 	if !live {
@@ -54,7 +58,13 @@ func (m *Explorer) animate(passed time.Duration) bool {
 		if paused {
 			tempo = motion.Stepped
 		}
-		v.player.Catch(m.between(from, at), state, tempo)
+		events := m.between(from, at)
+		v.player.Catch(events, state, tempo)
+		if paused {
+			v.teller.Forget()
+		} else {
+			v.teller.Catch(events, state, m.drive.Clock().Speed)
+		}
 		if m.stepped() {
 			v.player.End(m.told(), state)
 		}

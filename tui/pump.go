@@ -79,7 +79,7 @@ func (m *Explorer) look() tea.Cmd {
 	if m.pull(m.rate()) {
 		m.screen.dirty = true
 	}
-	if m.tour.on() || m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.trail.Behind() || m.stage.Busy() {
+	if m.tour.on() || m.travel.Playing() || m.travel.Behind() || m.drawer.Busy() || m.drive.Busy() || m.moving.player.Busy() || m.moving.teller.Busy() || m.trail.Behind() || m.stage.Busy() {
 		return m.tick()
 	}
 	return nil
@@ -95,6 +95,7 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	m.perform(m.guide())
 	output := m.drawer.Update()
 	moved := m.animate(passed)
+	moved = m.outdated() || moved
 	walk := m.walk
 	m.walk = m.trail.Update(m.history().Stream(), m.moving.seen, m.travel.State())
 	moved = moved || walk != m.walk

@@ -2,35 +2,62 @@ package tui
 
 import (
 	"strings"
-	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/frame"
+	"kviz/tui/narrate"
 )
 
 // explain is what the explanation line says.
 func (m *Explorer) explain() frame.Explain {
-	e := m.told()
-	return frame.Explain{Event: e, Means: m.travel.State().Meaning(e), Notice: m.notice, Path: m.path()}
+	s := m.travel.State()
+	x := frame.Explain{Notice: m.notice.text, Path: m.path()}
+	if s.Event != nil && (!m.runs() || m.bright() != nil) {
+		x.Event = m.told()
+		x.Means = s.Meaning(x.Event)
+		return x
+	}
+	line := m.moving.teller.Line()
+	x.Event, x.Words = line.Event, line.String()
+	switch {
+	case s.Event == nil:
+		x.Words = "waiting for the first event"
+	case line.Text == "" && m.drive.Boot() == "":
+		x.Words = narrate.Rest(s)
+	}
+	return x
 }
 
-// graveFor is how long, in real time, a grave event takes precedence over everything
-// else.
-const graveFor = 2500 * time.Millisecond
+// runs reports whether what is on the screen is a cluster that runs.
+func (m *Explorer) runs() bool {
+	return m.travel.Live() && m.cluster != nil && !m.drive.Clock().Paused
+}
 
-// told is the event that the explanation line tells and "why?" asks about: the one we are at,
-// in the past and after a step; else, while the cluster runs, what nobody should miss, as
-// long as it is new; else the one that the picture emphasises, if it is seen; else why there
-// is no quorum; else the last news, for raft's messages and renewals of Leases go on
-// by themselves and would drown the rest.
+// atAWalk is the speed up to which the picture's own emphasis can be followed with the eyes: it is then what is told.
+const atAWalk = 0.2
+
+// bright is the event that the picture emphasises, where a person can follow that; else nil.
+func (m *Explorer) bright() *trace.Event {
+	if speed := m.drive.Clock().Speed; speed <= 0 || speed > atAWalk {
+		return nil
+	}
+	if e := m.emphasised(); e != nil && view.Told(e) {
+		return e
+	}
+	return nil
+}
+
+// told is the event that the explanation line tells and "why?" asks about: the one we are at, in the past and after a step;
+// else, while the cluster runs, what the picture emphasises or what is told of it; else what the picture
+// emphasises; else the last news, for raft's messages and renewals of Leases go on by themselves and would drown the rest.
 func (m *Explorer) told() *trace.Event {
 	s := m.travel.State()
 	e := s.Event
 	if e == nil || !m.travel.Live() {
 		return e
 	}
-	clock, stepped := m.drive.Clock(), m.stepped()
+	stepped := m.stepped()
 	if stepped && m.drive.Grain() < trace.GrainStage && !view.OfClock(e) {
 		return e
 	}
@@ -42,8 +69,11 @@ func (m *Explorer) told() *trace.Event {
 	if stepped {
 		return e
 	}
-	if s.Grave != nil && !clock.Paused && s.At-s.Grave.At < graveOf(clock.Speed) {
-		return s.Grave
+	if bright := m.bright(); bright != nil {
+		return bright
+	}
+	if line := m.moving.teller.Line(); line.Event != nil && m.runs() {
+		return line.Event
 	}
 	if bright := m.emphasised(); bright != nil && view.Told(bright) {
 		return bright
@@ -63,12 +93,4 @@ func (m *Explorer) told() *trace.Event {
 func (m *Explorer) stepped() bool {
 	clock := m.drive.Clock()
 	return clock.Paused && strings.HasPrefix(clock.Why, "step ")
-}
-
-// graveOf is how much virtual time goes by at a speed while a grave event is new.
-func graveOf(speed float64) time.Duration {
-	if speed <= 0 { // as fast as possible
-		speed = 10
-	}
-	return time.Duration(speed * float64(graveFor))
 }

@@ -21,7 +21,8 @@ type tour struct {
 
 // leg is a part of a tour.
 type leg struct {
-	says  string                   // "" leaves the explanation line to the events
+	says  string
+	quiet bool                     // the console stays closed: the picture is what is to be seen
 	line  func(*view.State) string // the command with which it begins; nil for none
 	speed float64
 	takes time.Duration // of the cluster's time, at most
@@ -33,6 +34,7 @@ const reading = 5 * time.Second
 
 // touring is where a tour stands; zero when there is none.
 type touring struct {
+	waits       string // the one that begins when the cluster is ready
 	tour        *tour
 	leg         int
 	began, ends time.Duration // of the leg, by the cluster's time
@@ -48,6 +50,10 @@ func (m *Explorer) watchTour(name string) action.Action {
 		return action.Notice{Text: "there is no tour " + name}
 	case m.recording != "":
 		return action.Notice{Text: "this is a recording: a tour needs a running cluster"}
+	case m.cluster == nil && m.drive.Failed() == nil:
+		m.open.Clear()
+		m.tour.waits = name
+		return action.Notice{Text: m.drive.Absent() + "; then this begins by itself"}
 	case m.cluster == nil:
 		return action.Notice{Text: m.drive.Absent()}
 	}
@@ -75,15 +81,14 @@ func (m *Explorer) begin(n int) action.Action {
 		return refused
 	}
 	if l.line != nil {
-		if l.says != "" {
+		if !l.quiet {
 			m.drawer.Show()
 		}
 		m.perform(m.exec(l.line(m.history().Latest())))
 	}
-	if l.says == "" {
-		return nil
-	}
-	return action.Notice{Text: l.says}
+	m.notice = notice{}
+	m.moving.teller.Say(l.says)
+	return nil
 }
 
 // elapsed is the cluster's time, which also passes while nothing happens.

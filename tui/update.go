@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"runtime"
 
 	tea "charm.land/bubbletea/v2"
@@ -104,11 +105,12 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Explorer) byHand(do func() tea.Cmd) tea.Cmd {
 	m.moving.player.Finish()
 	var says action.Action
+	m.tour.waits = ""
 	if m.tour.on() {
 		says = m.endTour("you have taken over: speed 1")
 	}
 	cmd := do()
-	if m.notice == "" {
+	if m.notice.text == "" {
 		m.perform(says)
 	}
 	return cmd
@@ -120,10 +122,13 @@ func (m *Explorer) started(b bootDone) {
 	if b.err != nil {
 		return
 	}
+	m.notice = notice{} // that it waits for the cluster
 	m.pull(0)
 	if does := m.lesson.Up(m.frame.Width()); does != nil {
-		m.notice = "" // that it waits for the cluster
 		m.perform(does)
+	}
+	if name := m.tour.waits; name != "" {
+		m.perform(m.watchTour(name))
 	}
 }
 
@@ -133,10 +138,17 @@ func (m *Explorer) connect(c Cluster, failed error) {
 	m.drive.Started(c, failed)
 }
 
+// pastedMost is how many bytes a line of the console takes.
+const pastedMost = 64 << 10
+
 func (m *Explorer) paste(text string) {
 	if top := m.open.Top(); top != nil {
 		top.Paste(text)
 	} else if m.drawer.Typing() {
+		if len(text) > pastedMost {
+			m.say(fmt.Sprintf("%d KB are too much for a line, which takes %d: keep them in a file, and run sh FILE or kubectl apply -f FILE", len(text)>>10, pastedMost>>10))
+			return
+		}
 		m.drawer.Paste(text)
 	}
 }
@@ -153,7 +165,7 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.react(top.Key(k))
 	}
 	if m.stage.On() && !m.drawer.Typing() {
-		m.notice = ""
+		m.notice = notice{}
 		return m.perform(m.stage.Key(k))
 	}
 	width := m.frame.Width()
@@ -163,7 +175,7 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return m.perform(m.entered(k))
 	}
-	m.notice = ""
+	m.notice = notice{}
 	if m.lesson.Active() && m.lesson.Large(width) {
 		if name := m.lesson.Key(k, width); name != "" {
 			return m.perform(action.Lesson(name))
@@ -197,6 +209,6 @@ func (m *Explorer) react(r overlay.Reaction) tea.Cmd {
 	if r.Do == nil {
 		return nil
 	}
-	m.notice = ""
+	m.notice = notice{}
 	return m.perform(r.Do)
 }

@@ -67,11 +67,11 @@ func (s *State) Meaning(e *trace.Event) string {
 	case !q.OK():
 		reached := "is up"
 		if up := s.Store.Quorum(); up.Have > q.Have {
-			reached = "hear one another"
+			reached = "reach one another"
 		}
 		return fmt.Sprintf("no quorum (%d of %d %s): nothing can be written, pods run on", q.Have, q.Total, reached)
 	case s.Store.Leader == "" && (e.Kind == trace.MemberDown || e.Kind == trace.FaultInjected):
-		return "nobody leads: whoever misses a leader for long enough stands for election"
+		return "nobody leads: the first member to miss a leader for too long stands for election"
 	}
 	return ""
 }

@@ -141,8 +141,10 @@ func (c *Console) say(text string, st grid.Style) {
 func (c *Console) ask(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tell("$ "+line, theme.Accent)
-	c.rows[len(c.rows)-1].asked = true
+	for i, part := range strings.Split(line, "\n") {
+		c.tell([]string{"$ ", "> "}[min(i, 1)]+part, theme.Accent)
+		c.rows[len(c.rows)-1].asked = true
+	}
 }
 
 // tell appends a line of the console's own; c.mu is held.
@@ -262,7 +264,7 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, absent, line
 	if line == "" {
 		return
 	}
-	c.line.Remember(line)
+	c.line.Remember(strings.ReplaceAll(line, "\n", edit.Break))
 	c.top = 0
 	c.ask(line)
 	if line == "clear" {
@@ -367,7 +369,7 @@ func (c *Console) Key(k tea.KeyPressMsg, complete func(line string) []string) En
 	case key.Matches(k, leaveKey):
 		return Entered{Close: true}
 	case key.Matches(k, runKey):
-		line := c.line.String()
+		line := c.line.Lines()
 		c.line.Set("")
 		return Entered{Line: line}
 	case key.Matches(k, interruptKey):
@@ -425,7 +427,7 @@ func (c *Console) complete(complete func(string) []string) {
 
 // Paste inserts text at the cursor.
 func (c *Console) Paste(s string) {
-	c.line.Insert(s)
+	c.line.InsertLines(s)
 	c.mu.Lock()
 	c.version++
 	c.mu.Unlock()

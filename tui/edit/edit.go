@@ -73,6 +73,18 @@ func (l *Line) Insert(s string) {
 	l.update(tea.PasteMsg{Content: strings.ReplaceAll(s, "\r\n", "\n")})
 }
 
+// Break stands for a line break in a line.
+const Break = "␤"
+
+// InsertLines puts text at the cursor; line breaks within it are kept as [Break].
+func (l *Line) InsertLines(s string) {
+	s = strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	l.Insert(strings.ReplaceAll(strings.ReplaceAll(s, "\r", "\n"), "\n", Break))
+}
+
+// Lines is the text with the line breaks that were inserted.
+func (l *Line) Lines() string { return strings.ReplaceAll(l.String(), Break, "\n") }
+
 func (l *Line) update(msg tea.Msg) { *l.input(), _ = l.input().Update(msg) }
 
 // Key edits the line and reports whether the text is another one now.
@@ -113,9 +125,11 @@ func (l *Line) Draw(a grid.Area, x, y, w int, st grid.Style) (cursor int) {
 		return x
 	}
 	text, at := []rune(l.String()), l.input().Position()
-	from := 0
-	for from < at && grid.Width(string(text[from:at])) > w-1 {
-		from++
+	from := at
+	for wide := 0; from > 0; from-- {
+		if wide += grid.Width(string(text[from-1])); wide > w-1 {
+			break
+		}
 	}
 	a.Sub(x, y, w, 1).Text(0, 0, string(text[from:]), st)
 	return x + grid.Width(string(text[from:at]))

@@ -11,9 +11,10 @@ import (
 
 // Explain says in plain words what is going on, beside what is under the cursor.
 type Explain struct {
-	Event  *trace.Event // the one that the person looks at
+	Event  *trace.Event // the one that the person looks at; nil for none
 	Means  string       // what follows from it as things stand; "" for nothing
-	Notice string       // what the explorer has to say, until the next key
+	Words  string       // what is told of it, or of the whole where there is no event; "": what [view.Explain] says
+	Notice string       // what the explorer has to say, until the next news or key
 	Path   string       // what a step follows; "" for nothing
 }
 
@@ -44,16 +45,57 @@ func (e Explain) draw(a grid.Area, words string, first bool) {
 
 func (e Explain) drawEvent(a grid.Area) {
 	if e.Event == nil {
-		a.Text(1, 0, "waiting for the first event", theme.Muted)
+		a.Fit(1, 0, a.W()-2, e.Words, theme.Text)
 		return
 	}
 	x := a.Text(1, 0, "#"+e.Event.ID.String()+" ", theme.Event|grid.Bold)
-	words := view.Explain(e.Event)
-	if !strings.HasPrefix(words, e.Event.Lane.Component+" ") { // else it says itself who did it
+	words := e.Words
+	if words == "" {
+		words = view.Explain(e.Event)
+	}
+	if !names(words, e.Event.Lane) {
 		x = a.Text(x, 0, e.Event.Lane.String()+" ", theme.Name)
 	}
 	if e.Means != "" {
 		words += "; " + e.Means
 	}
 	a.Fit(x, 0, a.W()-x-1, words, theme.Text)
+}
+
+// names reports whether a sentence says itself whose it is.
+func names(words string, lane trace.Lane) bool {
+	switch lane.Component {
+	case trace.CompSimulation, trace.CompConsole: // kviz itself, and the person
+		return true
+	case trace.CompAPIServer:
+		if strings.Contains(words, "API server") {
+			return true
+		}
+	}
+	for _, name := range []string{lane.Instance, lane.Component, strings.TrimSuffix(lane.Component, "-controller")} {
+		if name != "" && hasWord(words, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWord reports whether a word stands in a sentence by itself.
+func hasWord(sentence, word string) bool {
+	for from := 0; ; {
+		at := strings.Index(sentence[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		end := at + len(word)
+		if (at == 0 || !inWord(sentence[at-1])) && (end == len(sentence) || !inWord(sentence[end])) {
+			return true
+		}
+		from = end
+	}
+}
+
+func inWord(c byte) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -2,6 +2,7 @@ package scene
 
 import (
 	"slices"
+	"strings"
 
 	"kviz/tui/grid"
 	"kviz/tui/theme"
@@ -143,8 +144,12 @@ func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 	}
 	for i := range s.Edges {
 		if pic.Lines[i].Light != Hidden {
-			p.heads(a, &s.Edges[i], &pic.Lines[i])
 			p.label(a, &s.Edges[i], &pic.Lines[i])
+		}
+	}
+	for i := range s.Edges { // after all labels, for counts stand where nothing else does
+		if pic.Lines[i].Light != Hidden {
+			p.heads(a, &s.Edges[i], &pic.Lines[i])
 		}
 	}
 }
@@ -352,7 +357,11 @@ func (p *Painter) words(a grid.Area, place Place, b *Box) {
 func (b *Box) marks(a grid.Area, x, y, last int) int {
 	for _, m := range b.Marks {
 		for _, piece := range m {
-			if x+grid.Width(piece.Text) > a.W()-last {
+			room := a.W() - last - x
+			if grid.Width(piece.Text) > room { // half a number would be another one, half a word is read
+				if room >= halfWord && !strings.ContainsAny(piece.Text, "0123456789") {
+					x = a.Fit(x, y, room, piece.Text, piece.Style)
+				}
 				break
 			}
 			x = a.Spans(x, y, piece)
@@ -360,6 +369,9 @@ func (b *Box) marks(a grid.Area, x, y, last int) int {
 	}
 	return x
 }
+
+// halfWord is in how many columns a word is still read of which the end is missing.
+const halfWord = 7
 
 // say notes that words stand on some cells of a row.
 func (p *Painter) say(x, y, w int) {

@@ -101,7 +101,7 @@ func (p *picture) pulse(q motion.Pulse, told bool) {
 		if l.Light = scene.Lit; !h.Chip && !q.Gone {
 			h.Style = theme.Title
 		}
-		if q.Label != "" {
+		if q.Label != "" && l.Label == "" {
 			l.Label, l.Note = q.Label, q.Role
 		}
 	}

@@ -295,7 +295,7 @@ func TestCutOffMembersAreNoQuorum(t *testing.T) {
 		t.Errorf("the lost quorum is not told:\n%s", got)
 	}
 	events, _, _ := h.Stream().Read(0, 1<<20)
-	if got := h.Latest().Meaning(events[len(events)-1]); !strings.Contains(got, "2 of 6 hear one another") {
+	if got := h.Latest().Meaning(events[len(events)-1]); !strings.Contains(got, "2 of 6 reach one another") {
 		t.Errorf("the partition means %q", got)
 	}
 }

@@ -1,0 +1,177 @@
+package narrate
+
+import (
+	"fmt"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+)
+
+// Times of the explanation line, in presentation time.
+const (
+	reading = 1200 * time.Millisecond // a sentence stays for so long at least while others wait
+	hurried = 700 * time.Millisecond  // where many wait
+	fresh   = 6 * time.Second         // then it is no news any more
+	spoken  = 4 * time.Second         // what a tour says stays for so long
+)
+
+// waiting is how many sentences wait at most; of more, those that matter least are left out.
+const waiting = 6
+
+// Teller tells one sentence after another, each for long enough to be read. It is not safe for use by several goroutines.
+type Teller struct {
+	now    time.Duration
+	line   Sentence
+	began  time.Duration
+	until  time.Duration // the line stays for so long whatever comes
+	queue  []Sentence
+	floors Floors
+	votes  map[vote]bool
+}
+
+// vote is what a member gave in a term.
+type vote struct {
+	term      uint64
+	candidate string
+	member    string
+}
+
+// Catch takes events in the order in which they happened; the state is that after the last of them. At a high speed there is time
+// only for what nobody should miss and for the newest of the rest.
+func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
+	fast := speed <= 0 || speed >= 5
+	for _, e := range events {
+		x := Of(e, s)
+		if p, ok := e.Payload.(*trace.RaftVoteRecord); ok && x.Rank > Untold {
+			x = t.given(x, p, s.Store.Quorum().Need)
+		}
+		switch {
+		case x.Rank == Untold:
+		case fast && x.Rank < Grave:
+			t.only(x)
+		default:
+			t.queue = append(t.queue, x)
+		}
+	}
+	for _, floor := range t.floors.Tell(s) {
+		if floor == lost(t.floors.told.Quorum, s.Store.Quorum()) && len(t.queue) > 0 && t.queue[len(t.queue)-1].Means != "" {
+			continue // what broke it says so
+		}
+
+		var at *trace.Event
+		if len(events) > 0 {
+			at = events[len(events)-1]
+		}
+		t.queue = append(t.queue, Sentence{Event: at, Text: floor, Rank: Grave})
+	}
+	for i := range max(len(t.queue)-1, 0) { // what several mean the last one says
+		if t.queue[i].Means == t.queue[i+1].Means {
+			t.queue[i].Means = ""
+		}
+	}
+	t.shorten()
+	t.next()
+}
+
+// only has a sentence be the one of its rank that waits.
+func (t *Teller) only(x Sentence) {
+	for i := range t.queue {
+		if t.queue[i].Rank == x.Rank {
+			t.queue[i] = x
+			return
+		}
+	}
+	t.queue = append(t.queue, x)
+}
+
+// given tells a vote that was given to another, and how many its candidate has now; not one more than are needed.
+func (t *Teller) given(x Sentence, p *trace.RaftVoteRecord, need int) Sentence {
+	if t.votes == nil || len(t.votes) > 64 {
+		t.votes = map[vote]bool{}
+	}
+	t.votes[vote{p.Term, p.Candidate, p.Member}] = true
+	t.votes[vote{p.Term, p.Candidate, p.Candidate}] = true // it votes for itself before it asks others
+	has := 0
+	for v := range t.votes {
+		if v.term == p.Term && v.candidate == p.Candidate {
+			has++
+		}
+	}
+	switch {
+	case has > need:
+		return Sentence{}
+	case has == need:
+		x.Text = fmt.Sprintf("member %s votes for %s in term %d: %s has %d votes, which is a majority", p.Member, p.Candidate, p.Term, p.Candidate, has)
+	default:
+		x.Text = fmt.Sprintf("member %s votes for %s in term %d: %s has %d of the %d votes that it needs", p.Member, p.Candidate, p.Term, p.Candidate, has, need)
+	}
+	return x
+}
+
+// shorten leaves out the oldest of what matters least where too many wait.
+func (t *Teller) shorten() {
+	for len(t.queue) > waiting {
+		least := 0
+		for i, x := range t.queue {
+			if x.Rank < t.queue[least].Rank {
+				least = i
+			}
+		}
+		t.queue = append(t.queue[:least:least], t.queue[least+1:]...)
+	}
+}
+
+// Say tells a sentence of the explorer's own at once, and for long enough to be read; what happens meanwhile waits.
+func (t *Teller) Say(text string) {
+	t.line, t.began, t.until = Sentence{Text: text, Rank: Grave}, t.now, t.now+spoken
+}
+
+// Tick counts presentation time and reports whether another sentence is told now, or none any more.
+func (t *Teller) Tick(passed time.Duration) bool {
+	told := t.Telling()
+	t.now += passed
+	return t.next() || told != t.Telling()
+}
+
+// next goes on to the next sentence if it is time.
+func (t *Teller) next() bool {
+	if len(t.queue) == 0 || t.now < t.until {
+		return false
+	}
+	stays := reading
+	if len(t.queue) > 2 {
+		stays = hurried
+	}
+	if t.Telling() && t.now-t.began < stays && t.queue[0].Rank <= t.line.Rank {
+		return false
+	}
+	t.line, t.queue = t.queue[0], t.queue[1:]
+	t.began, t.until = t.now, t.now
+	return true
+}
+
+// Telling reports whether the line is still news.
+func (t *Teller) Telling() bool {
+	return t.line.Text != "" && (t.now < t.until || t.now-t.began < fresh)
+}
+
+// Busy reports whether time has to be counted on.
+func (t *Teller) Busy() bool { return len(t.queue) > 0 || t.Telling() }
+
+// Line is the sentence that is told; one without words where nothing is news.
+func (t *Teller) Line() Sentence {
+	if !t.Telling() {
+		return Sentence{}
+	}
+	return t.line
+}
+
+// Since is when the line began, by [Teller.Now].
+func (t *Teller) Since() time.Duration { return t.began }
+
+// Now is the presentation time.
+func (t *Teller) Now() time.Duration { return t.now }
+
+// Forget leaves out what waits and what is told: the person looks at something else.
+func (t *Teller) Forget() { t.line, t.queue, t.until = Sentence{}, nil, 0 }
