@@ -128,4 +128,3 @@ func (n *narrator) tell(e *trace.Event, s *view.State) []string {
 	}
 	return all
 }
-
