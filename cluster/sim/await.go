@@ -93,7 +93,7 @@ func (o *Operation) outlasted() bool {
 func (o *Operation) stall() {
 	o.stalled = true
 	o.k.stalled++
-	o.k.pace.slow(true, o.k.now)
+	o.k.pace.slow(true, o.k.now, o.k.next())
 	if a := o.k.again; a != nil {
 		a.stalled = append(a.stalled, o)
 		return
@@ -119,7 +119,7 @@ func (o *Operation) drop() {
 	o.over = true
 	if o.stalled {
 		o.k.stalled--
-		o.k.pace.slow(o.k.stalled > 0, o.k.now)
+		o.k.pace.slow(o.k.stalled > 0, o.k.now, o.k.next())
 	}
 	o.timer.Cancel()
 	if o.timeout != nil {

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Max is the speed "as fast as possible".
 const Max = 0.0
@@ -28,11 +31,14 @@ func (p *pace) anchor(virt time.Duration) {
 }
 
 // rebase makes now the moment from which the two times run, and loses nothing of
-// what has passed: the rate is about to change.
-func (p *pace) rebase(now time.Duration) {
+// what has passed: the rate is about to change. Virtual time can go on to next, its next
+// timer: where it is late, it is there at most, and what it has still to catch up with does
+// not count as passed.
+func (p *pace) rebase(now, next time.Duration) {
 	at, tied := p.reached()
 	if !tied || at >= now {
 		p.anchor(max(now, at))
+		p.meter.virt = max(now, min(at, next))
 		return
 	}
 	ahead := time.Duration(float64(now-at) / p.rate()) // in real time, up to slack: nor is that won by a change of the rate
@@ -88,9 +94,9 @@ func (p *pace) until(at time.Duration) time.Duration {
 
 // slow holds virtual time to real time, or no longer: the store cannot answer, or
 // it can again.
-func (p *pace) slow(on bool, now time.Duration) {
+func (p *pace) slow(on bool, now, next time.Duration) {
 	if p.slowed != on {
-		p.rebase(now)
+		p.rebase(now, next)
 		p.slowed = on
 	}
 }
@@ -113,6 +119,17 @@ func (k *Kernel) catchUp() {
 	k.reach(at)
 }
 
+// next is where virtual time can go on to without anything happening before.
+func (k *Kernel) next() time.Duration {
+	switch {
+	case k.runq.len() > 0:
+		return k.now
+	case len(k.timers) > 0:
+		return k.timers[0].at
+	}
+	return math.MaxInt64
+}
+
 // reach moves virtual time on to at, if that is later.
 func (k *Kernel) reach(at time.Duration) {
 	if at > k.now {
@@ -127,7 +144,7 @@ func (k *Kernel) SetSpeed(x float64) {
 	if x < 0 {
 		panic("sim: SetSpeed of a negative speed; use 0 (sim.Max) for as fast as possible")
 	}
-	k.pace.rebase(k.now)
+	k.pace.rebase(k.now, k.next())
 	if k.pace.speed != x {
 		k.pace.speed, k.pace.meter.told = x, Pace{}
 	}
@@ -139,7 +156,7 @@ func (k *Kernel) Speed() float64 { return k.pace.speed }
 // SetDemand chooses whether virtual time passes only while somebody waits for
 // something ([Kernel.Call], [Kernel.AddDemand]), as a script needs, or always.
 func (k *Kernel) SetDemand(on bool) {
-	k.pace.rebase(k.now)
+	k.pace.rebase(k.now, k.next())
 	k.pace.demanded = on
 }
 

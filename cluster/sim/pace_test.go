@@ -244,3 +244,33 @@ func TestFallingBehindIsTold(t *testing.T) {
 		})
 	}
 }
+
+// A store that cannot answer changes the rate. Where virtual time is late just then, what it has
+// still to catch up with has not passed: it is slow, and does not run backwards.
+func TestALateClockThatChangesItsRateRunsForwards(t *testing.T) {
+	var told []float64
+	cfg := sim.Config{Healthy: func() bool { return false }, Pace: func(p sim.Pace) { told = append(told, p.Actual) }}
+	paced(t, cfg, 1, func(k *sim.Kernel, p *sim.Process) {
+		over, done := false, make(chan struct{})
+		k.Post(func() {
+			p.Go("ten times the work", func(tk *sim.Task) {
+				for !over {
+					time.Sleep(200 * time.Millisecond)
+					tk.Sleep(20 * time.Millisecond)
+				}
+				close(done)
+			})
+			p.Go("a request now and then", func(tk *sim.Task) {
+				for range 20 {
+					tk.Sleep(250 * time.Millisecond)
+					_ = tk.Await(0, 0, func(done func()) { time.AfterFunc(time.Millisecond, done) })
+				}
+				over = true
+			})
+		})
+		<-done
+	})
+	if len(told) == 0 || slices.Min(told) < 0 {
+		t.Errorf("told that virtual time runs at %.2fx", told)
+	}
+}
