@@ -66,7 +66,12 @@ func (k *Kernel) Attend(ctx context.Context, p *Process, name string, fn func(*T
 // code that is run again, which key names. In a repeated run it waits for its place.
 func (k *Kernel) CallAs(ctx context.Context, key string, p *Process, name string, fn func(*Task)) error {
 	done := make(chan struct{})
-	return k.await(ctx, done, k.putAs(key, false, func() { k.Start(p, name, fn, func() { close(done) }) }))
+	var broken error
+	posted := k.putAs(key, false, func() { k.Start(p, name, fn, func(err error) { broken = err; close(done) }) })
+	if err := k.await(ctx, done, posted); err != nil {
+		return err
+	}
+	return broken
 }
 
 // DoAs is [Kernel.Do] of the same kind.

@@ -283,8 +283,8 @@ func (k *Kernel) resume(t *Task) {
 		t.done = true
 		delete(k.live, t)
 		t.process.forget(t)
-		if t.panicked != nil && k.failure == nil {
-			k.failure = t.panicked
+		if t.broken != nil {
+			k.crashed(t.process, t.broken)
 		}
 	}
 }
@@ -353,16 +353,20 @@ func (k *Kernel) Do(fn func()) error {
 // it has ended. While it runs it counts as demand: under [Kernel.SetDemand] time
 // passes for it. It must not be called from the kernel's goroutine. ctx ends the
 // waiting, not the task. enter, if given, is called first, to note what enters
-// (see Enter).
+// (see Enter). A panic in fn is the error, a [*PanicError]: it is of one caller.
 func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task), enter ...func()) error {
 	done := make(chan struct{})
+	var broken error
 	ok := k.Post(func() {
 		for _, note := range enter {
 			note()
 		}
-		k.Start(p, name, fn, func() { close(done) })
+		k.Start(p, name, fn, func(err error) { broken = err; close(done) })
 	})
-	return k.await(ctx, done, ok)
+	if err := k.await(ctx, done, ok); err != nil {
+		return err
+	}
+	return broken
 }
 
 // await waits for the end of what was posted, if it was.
@@ -386,13 +390,18 @@ func (k *Kernel) await(ctx context.Context, done <-chan struct{}, posted bool) e
 }
 
 // Start begins what Call waits for, on the kernel's goroutine; end, if given, is called at
-// its end.
-func (k *Kernel) Start(p *Process, name string, fn func(*Task), end func()) {
+// its end, with the panic in it if there was one.
+func (k *Kernel) Start(p *Process, name string, fn func(*Task), end func(error)) {
 	k.AddDemand(1)
-	p.Go(name, fn).OnEnd(func() {
+	var broken error
+	p.Go(name, func(t *Task) {
+		if b := t.HandleCrashOn(trace.Ref{}, name, func() { fn(t) }); b != nil {
+			broken = b
+		}
+	}).OnEnd(func() {
 		k.AddDemand(-1)
 		if end != nil {
-			end()
+			end(broken)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"iter"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
 
 	"kviz/cluster/trace"
@@ -21,7 +20,9 @@ type Process struct {
 	began trace.ID // see Began
 	ended trace.ID // see Ended
 
+	parent   *Process   // nil of one that is no part of another
 	children []*Process // die with this one
+	onCrash  func(*PanicError)
 }
 
 // NewProcess makes a process that speaks in the given lane.
@@ -33,7 +34,7 @@ func (k *Kernel) NewProcess(lane trace.Lane) *Process {
 // controller of the controller manager does. It is killed with its parent.
 func (p *Process) Child(lane trace.Lane) *Process {
 	c := p.k.NewProcess(lane)
-	c.dead, c.began = p.dead, p.began
+	c.dead, c.began, c.parent = p.dead, p.began, p
 	p.children = append(p.children, c)
 	return c
 }
@@ -130,7 +131,7 @@ type Task struct {
 	done     bool
 	unseen   bool   // see Kernel.Unseen
 	within   uint64 // the event after which it stands, in the midst of a step; 0 if it does not
-	panicked error
+	broken   *PanicError
 }
 
 // killed unwinds a task whose process was killed.
@@ -360,7 +361,7 @@ func (t *Task) run() {
 func (t *Task) finish() {
 	if v := recover(); v != nil {
 		if _, ok := v.(killedSignal); !ok {
-			t.panicked = &PanicError{Process: t.process.Lane.String(), Task: t.name, Value: v, Stack: debug.Stack(), Seed: t.k.cfg.Seed, After: t.k.last}
+			t.broken = t.panicked(v)
 		}
 	}
 	t.end()

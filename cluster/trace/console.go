@@ -21,6 +21,10 @@ var (
 		"A component's process started.", "The component on the map.", "kviz")
 	ProcessExit = define[Process]("process.exit", GrainDecision,
 		"A component's process ended.", "The component on the map.", "kviz")
+	ProcessPanic = define[Panicked]("process.panic", GrainDecision,
+		"A component panicked while it worked on one object. It leaves the object alone for a while, and goes on with others.",
+		"The object, and what the component says of it in a Warning.",
+		"apimachinery pkg/util/runtime HandleCrash")
 	EventRecorded = define[KubeEvent]("event.record", GrainStage,
 		"A component wrote a Kubernetes Event about an object.",
 		"The events of the object, as kubectl describe shows them.",
@@ -35,6 +39,9 @@ var (
 	ClockPace = outside[Pace]("clock.pace",
 		"Virtual time fell behind the clock's speed, or keeps up with it again.",
 		"The speed in the status line.", "kviz")
+	EdgePanic = outside[Panicked]("edge.panic",
+		"A program outside the cluster was answered with an internal error, because its request made kviz panic.",
+		"What was requested; please report it.", "net/http Server.serve")
 	RequestWaiting = outside[Request]("api.waiting",
 		"A request from outside arrived while the cluster is paused; it waits.",
 		"The request before the pipeline's first stage.", "kviz")
@@ -79,6 +86,13 @@ type Fault struct {
 type Process struct {
 	Process string // lane name
 	Reason  string `json:",omitempty"`
+}
+
+// Panicked is a panic that was contained.
+type Panicked struct {
+	Process string // lane name
+	Doing   string // "sync of the pod"
+	Panic   string // what was said, and the function
 }
 
 // KubeEvent is a Kubernetes Event as recorded.

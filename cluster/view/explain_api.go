@@ -78,6 +78,11 @@ func init() {
 	say(trace.ProcessExit, func(e *trace.Event, p *trace.Process) string {
 		return fmt.Sprintf("%s has ended%s; what it held in memory is gone", p.Process, tail(": ", p.Reason))
 	})
+	for _, k := range []trace.Kind{trace.ProcessPanic, trace.EdgePanic} {
+		say(k, func(e *trace.Event, p *trace.Panicked) string {
+			return fmt.Sprintf("a bug in kviz that only this meets: %s, %s: %s", p.Process, p.Doing, p.Panic)
+		})
+	}
 	say(trace.EventRecorded, func(e *trace.Event, p *trace.KubeEvent) string {
 		times := ""
 		if p.Count > 1 {

@@ -20,6 +20,9 @@ func init() {
 		b.s.Run.Ready, b.s.Run.ReadyAt = true, e.At
 	}
 	on(trace.InvariantBroken, func(b *Builder, e *trace.Event, p *trace.Broken) { b.s.Run.Broken = p })
+	for _, k := range []trace.Kind{trace.ProcessPanic, trace.EdgePanic} {
+		on(k, func(b *Builder, e *trace.Event, p *trace.Panicked) { b.s.Run.Panics++ })
+	}
 	on(trace.ClockChanged, func(b *Builder, e *trace.Event, p *trace.Clock) {
 		now := Clock{Paused: p.Paused, Speed: p.Speed, Why: p.Why}
 		if now.Speed == b.s.Clock.Speed {

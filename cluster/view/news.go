@@ -21,18 +21,18 @@ func Routine(e *trace.Event) bool {
 		return (e.Object.Kind == "Lease" || e.Object.Kind == "Event") && e.Kind != trace.LeaderElected && e.Kind != trace.EventRecorded
 	}
 	switch e.Kind {
-	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.ClockPace, trace.RequestWaiting:
+	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.ClockPace, trace.RequestWaiting, trace.EdgePanic:
 		return false
 	}
 	return true
 }
 
 // Grave reports whether an event is one that nobody should miss: something was broken or
-// mended, a member or a process is gone, an election begins or is won, a Lease to lead is
+// mended, a member or a process is gone or panicked, an election begins or is won, a Lease to lead is
 // lost, the store did not do what it was asked.
 func Grave(e *trace.Event) bool {
 	switch e.Kind {
-	case trace.FaultInjected, trace.FaultHealed, trace.MemberDown, trace.MemberUp, trace.ProcessExit, trace.StoreRefused:
+	case trace.FaultInjected, trace.FaultHealed, trace.MemberDown, trace.MemberUp, trace.ProcessExit, trace.ProcessPanic, trace.StoreRefused:
 		return true
 	case trace.LeaderElected:
 		p, ok := e.Payload.(*trace.Election)

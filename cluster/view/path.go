@@ -142,6 +142,7 @@ var stations = map[trace.Kind]bool{
 	trace.FaultHealed:     true,
 	trace.ProcessStart:    true,
 	trace.ProcessExit:     true,
+	trace.ProcessPanic:    true,
 }
 
 // Has reports whether an event came of the beginning.

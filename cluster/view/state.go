@@ -74,6 +74,7 @@ type Run struct {
 	Ready   bool
 	ReadyAt time.Duration
 	Broken  *trace.Broken // set when the run ended by a broken invariant
+	Panics  int           // that were contained: each of one object, process or request
 }
 
 // Clock is the clock as the last clock.change left it. Before the first it

@@ -421,11 +421,15 @@ func people() {
 			return l
 		})
 	}
+	on(trace.ProcessPanic, func(e *trace.Event, _ *trace.Panicked, s *view.State) Light {
+		return Light{From: PlaceOf(e.Lane, s), Class: Faults, Glyph: '✗', Role: theme.Bad, Label: "panic", Rank: Fault}
+	})
 	rules[trace.Converged] = rule{light: func(*trace.Event, *view.State) (Light, bool) {
 		return Light{From: scene.Controllers, Class: Works, Glyph: '✓', Role: theme.Good, Label: "converged", Rank: Write}, true
 	}}
 	nothing("a note about what was seen; it is written down among the Kubernetes Events", trace.EventRecorded)
 	nothing("the run begins, stands or ends: nothing of the cluster moves", trace.RunStart, trace.Ready, trace.InvariantBroken)
+	nothing("it is a request's alone, which gets its answer", trace.EdgePanic)
 	nothing("kviz' own clock is no part of the cluster", trace.ClockChanged, trace.ClockPace)
 	nothing("what entered the run shows as the request or the command that it is", trace.InputEntered)
 }
