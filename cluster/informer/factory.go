@@ -14,6 +14,8 @@ import (
 type Factory struct {
 	// Resync is the resync period of informers requested from now on; zero means none.
 	Resync time.Duration
+	// Crashed is that of informers requested from now on (see [Options]).
+	Crashed func(t *sim.Task, object trace.Ref, broken *sim.PanicError)
 
 	process   *sim.Process
 	owner     trace.Lane
@@ -39,7 +41,7 @@ func (f *Factory) For(r client.Resource) *Informer {
 	if i := f.informers[r]; i != nil {
 		return i
 	}
-	i := New(f.process, f.owner, f.client, r, "", Options{Resync: f.Resync})
+	i := New(f.process, f.owner, f.client, r, "", Options{Resync: f.Resync, Crashed: f.Crashed})
 	i.reads = f.reads
 	f.informers[r] = i
 	f.order = append(f.order, i)

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -14,6 +15,7 @@ import (
 // meanwhile waits.
 type handler struct {
 	Handler
+	of        *Informer
 	replaying bool
 	waiting   []change
 	due       time.Duration // when the next resync is
@@ -27,7 +29,7 @@ type change struct {
 // AddHandler registers a handler. It gets an Add for everything already in the
 // store.
 func (i *Informer) AddHandler(h Handler) {
-	entry := &handler{Handler: h}
+	entry := &handler{Handler: h, of: i}
 	entry.due = i.process.Kernel().Elapsed() + i.period(entry)
 	i.handlers = append(i.handlers, entry)
 	i.planResync()
@@ -68,6 +70,23 @@ func (h *handler) inTurn(t *sim.Task, c change) {
 
 func (h *handler) tell(t *sim.Task, c change) {
 	t.SetCauses(c.why)
+	broken := t.HandleCrash(func() { h.call(t, c) })
+	if broken == nil {
+		return
+	}
+	of := c.new
+	if of == nil {
+		of = c.old
+	}
+	object := client.RefOf(of)
+	t.TellCrash(object, "a handler of "+h.of.resource.Resource, broken)
+	if h.of.opts.Crashed != nil {
+		h.of.opts.Crashed(t, object, broken)
+	}
+}
+
+// call calls the function of the handler that is for a change.
+func (h *handler) call(t *sim.Task, c change) {
 	switch {
 	case c.old == nil && h.Add != nil:
 		h.Add(t, c.new, c.why)

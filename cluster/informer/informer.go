@@ -44,11 +44,14 @@ type Options struct {
 	// same object as old and new, unless they ask for another period (see
 	// [Handler]). Zero: no handler ever does.
 	Resync time.Duration
+	// Crashed is called when a handler has panicked at an object; nil: the trace alone tells.
+	Crashed func(t *sim.Task, object trace.Ref, broken *sim.PanicError)
 }
 
 // Handler is notified of what changed. Its functions run one after another in a task
 // whose causes are the watch event (or the resync) and must not wait. Any of them
-// may be nil. Objects are shared: copy before changing.
+// may be nil. Objects are shared: copy before changing. One that panics at an object has not been
+// told of this change, and is of the next (shared_informer.go processorListener.run).
 type Handler struct {
 	// Resync is this handler's own period (AddEventHandlerWithResyncPeriod):
 	// zero is the informer's, [NoResync] none.

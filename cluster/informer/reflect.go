@@ -114,11 +114,11 @@ func (i *Informer) apply(t *sim.Task, e client.WatchEvent) {
 	}
 	switch e.Type {
 	case watch.Added, watch.Modified:
-		old, _ := i.store.set(KeyOf(e.Object), e.Object)
+		old, _ := i.store.set(t, KeyOf(e.Object), e.Object)
 		i.notify(t, old, e.Object, e.ID)
 	case watch.Deleted:
 		key := KeyOf(e.Object)
-		if _, had := i.store.remove(key); had {
+		if _, had := i.store.remove(t, key); had {
 			// The event holds the object as it was at its deletion.
 			i.notify(t, e.Object, nil, e.ID)
 		}
@@ -197,13 +197,13 @@ func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, 
 	var changes []change
 	for _, key := range i.store.keys() {
 		if _, ok := present[key]; !ok {
-			old, _ := i.store.remove(key)
+			old, _ := i.store.remove(t, key)
 			changes = append(changes, change{old: old, why: cause(len(why))})
 		}
 	}
 	tombstones := len(changes)
 	for n, obj := range items {
-		old, _ := i.store.set(KeyOf(obj), obj)
+		old, _ := i.store.set(t, KeyOf(obj), obj)
 		changes = append(changes, change{old: old, new: obj, why: cause(n)})
 	}
 	if !end.IsZero() {

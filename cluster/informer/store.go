@@ -7,6 +7,9 @@ import (
 	"github.com/tidwall/btree"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
 )
 
 // store is the objects of one kind, sorted by key, with indexes
@@ -18,6 +21,7 @@ type store struct {
 }
 
 type index struct {
+	name   string
 	fn     IndexFunc
 	values map[string]objects
 }
@@ -69,14 +73,23 @@ func (s *store) len() int { return s.items.Len() }
 
 func (s *store) get(key string) (runtime.Object, bool) { return s.items.Get(key) }
 
+// of is under which values an object is found: none where the function panics at it, which must not
+// keep the others out (upstream's threadSafeMap ends its process).
+func (in *index) of(t *sim.Task, obj runtime.Object) (values []string) {
+	if broken := t.HandleCrash(func() { values = in.fn(obj) }); broken != nil {
+		t.TellCrash(client.RefOf(obj), "index "+in.name, broken)
+	}
+	return values
+}
+
 // set puts the object in and gives the one it replaces.
-func (s *store) set(key string, obj runtime.Object) (old runtime.Object, had bool) {
+func (s *store) set(t *sim.Task, key string, obj runtime.Object) (old runtime.Object, had bool) {
 	old, had = s.items.Set(key, obj)
 	for _, name := range s.names {
 		in := s.indexes[name]
-		values := in.fn(obj)
+		values := in.of(t, obj)
 		if had {
-			if was := in.fn(old); !slices.Equal(was, values) { // else it takes the old one's place
+			if was := in.of(t, old); !slices.Equal(was, values) { // else it takes the old one's place
 				in.remove(key, was)
 			}
 		}
@@ -85,12 +98,12 @@ func (s *store) set(key string, obj runtime.Object) (old runtime.Object, had boo
 	return old, had
 }
 
-func (s *store) remove(key string) (old runtime.Object, had bool) {
+func (s *store) remove(t *sim.Task, key string) (old runtime.Object, had bool) {
 	old, had = s.items.Delete(key)
 	if had {
 		for _, name := range s.names {
 			in := s.indexes[name]
-			in.remove(key, in.fn(old))
+			in.remove(key, in.of(t, old))
 		}
 	}
 	return old, had
@@ -117,7 +130,7 @@ func (s *store) addIndex(name string, fn IndexFunc) {
 	if slices.Contains(s.names, name) {
 		return
 	}
-	in := &index{fn: fn, values: map[string]objects{}}
+	in := &index{name: name, fn: fn, values: map[string]objects{}}
 	s.indexes[name], s.names = in, append(s.names, name)
 	s.items.Scan(func(key string, obj runtime.Object) bool {
 		in.insert(key, obj, fn(obj))
