@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/client"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/clusterroleaggregation"
@@ -117,6 +119,13 @@ func resyncPeriod(p *sim.Process) time.Duration {
 func Run(p *sim.Process, c client.Interface, cfg Config) {
 	informers := informer.NewFactory(p, p.Lane, c)
 	informers.Resync = resyncPeriod(p)
+	var events *record.Recorder // made when there is something to tell
+	informers.Crashed = func(t *sim.Task, object trace.Ref, broken *sim.PanicError) {
+		if events == nil {
+			events = record.New(p, c, "kube-controller-manager")
+		}
+		events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note("kube-controller-manager", "controller"))
+	}
 	env := func(name, source string) *reconcile.Env {
 		own := c
 		if cfg.ClientFor != nil {

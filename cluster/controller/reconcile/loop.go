@@ -103,7 +103,7 @@ func (l *Loop) next(t *sim.Task) bool {
 func (l *Loop) broke(t *sim.Task, run *Run, broken *sim.PanicError) error {
 	t.SetCauses(run.start)
 	if ref := l.ref(run); ref.Name != "" {
-		l.env.Events.EventRef(t, ref, corev1.EventTypeWarning, "ControllerPanic", "%s: %s; this is an error of the controller, which tries again later", l.env.Name(), broken.Brief())
+		l.env.Events.EventRef(t, ref, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note(l.env.Name(), "controller"))
 	}
 	return errors.New(broken.Brief())
 }
