@@ -100,7 +100,9 @@ func (w *worker) killAll(t *sim.Task, cs []runtime.Container, grace int64) error
 		causes := t.Causes()
 		w.kl.p.Go("kill "+w.key()+"/"+c.Name, func(kt *sim.Task) {
 			kt.SetCauses(causes...)
-			errs[i] = w.killContainer(kt, c, "", grace)
+			if broken := w.kl.contain(kt, w.pod, "the end of container "+c.Name, func() { errs[i] = w.killContainer(kt, c, "", grace) }); broken != nil {
+				errs[i] = broken
+			}
 			ends = append(ends, kt.Causes()...)
 			if left--; left == 0 {
 				done.Signal()

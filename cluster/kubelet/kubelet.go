@@ -105,7 +105,9 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 	rt.OnRead(kl.fill)
 	p.Go("node", kl.registerNode)
 
-	kl.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "spec.nodeName=" + cfg.Node})
+	kl.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "spec.nodeName=" + cfg.Node, Crashed: func(t *sim.Task, pod trace.Ref, broken *sim.PanicError) {
+		kl.rec.EventRef(t, pod, corev1.EventTypeWarning, "KubeletPanic", "%s", broken.Note("kubelet", "kubelet"))
+	}})
 	kl.pods.AddHandler(informer.Handler{
 		Add:    func(t *sim.Task, obj apiruntime.Object, why trace.ID) { kl.podUpdated(obj.(*corev1.Pod), why) },
 		Update: func(t *sim.Task, _, obj apiruntime.Object, why trace.ID) { kl.podUpdated(obj.(*corev1.Pod), why) },
@@ -183,6 +185,16 @@ func (kl *Kubelet) after(d time.Duration, name string, fn func(*sim.Task)) *sim.
 			kl.p.Go(name, fn)
 		}
 	})
+}
+
+// contain runs what the kubelet does about one pod, and gives back a panic in it: the pod is named in a
+// Warning, and the other pods go on (pod_workers.go managePodLoop, whose callers have runtime.HandleCrash).
+func (kl *Kubelet) contain(t *sim.Task, pod *corev1.Pod, doing string, fn func()) *sim.PanicError {
+	broken := t.HandleCrashOn(client.RefOf(pod), doing, fn)
+	if broken != nil {
+		kl.event(t, pod, corev1.EventTypeWarning, "KubeletPanic", "%s", broken.Note("kubelet", "kubelet"))
+	}
+	return broken
 }
 
 // jitter is d and up to factor of it more (apimachinery wait.Jitter).

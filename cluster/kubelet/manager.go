@@ -68,8 +68,16 @@ func (kl *Kubelet) writeStatuses(t *sim.Task) {
 		causes := q.causes[w]
 		delete(q.causes, w)
 		t.SetCauses(causes[max(0, len(causes)-maxCauses):]...)
-		if err := w.writeStatus(t); err != nil && !w.gone {
-			kl.after(statusRetry, "status-retry "+w.key(), func(*sim.Task) { q.add(w, causes...) })
+		var err error
+		if broken := kl.contain(t, w.pod, "the status of the pod", func() { err = w.writeStatus(t) }); broken != nil {
+			err = broken
+		}
+		if err != nil && !w.gone && !w.later {
+			w.later = true
+			kl.after(statusRetry, "status-retry "+w.key(), func(*sim.Task) {
+				w.later = false
+				q.add(w, causes...)
+			})
 		}
 	}
 }

@@ -249,13 +249,18 @@ func (n *nodeState) check(what string, cause trace.ID) {
 	n.kl.p.Go("node-status", func(t *sim.Task) {
 		defer func() { n.updating = false }()
 		t.SetCauses(cause)
-		n.update(t, what)
+		n.report(t, what)
 		for n.again {
 			n.again = false
 			t.SetCauses(n.cause)
-			n.update(t, what)
+			n.report(t, what)
 		}
 	})
+}
+
+// report is update, of which a panic is the end: the next one is due soon.
+func (n *nodeState) report(t *sim.Task, what string) {
+	_ = t.HandleCrashOn(client.RefOf(node(n.kl.cfg.Node, n.uid)), "the status of the node", func() { n.update(t, what) })
 }
 
 // update writes the status: every 10 s if something changed, else every 5 min.

@@ -200,7 +200,7 @@ func (p *prober) tick(t *sim.Task) {
 		t.SetCauses(p.after)
 	}
 	if p.mayProbe() {
-		p.probe(t)
+		p.w.kl.contain(t, p.w.pod, "the "+strings.ToLower(string(p.kind))+" probe of container "+p.c.Name, func() { p.probe(t) })
 	}
 	if !p.stopped && !p.onHold {
 		p.plan(p.period() - t.Now().Sub(began))

@@ -45,6 +45,16 @@ func (kl *Kubelet) fill(t *sim.Task, uid string, f runtime.File) (string, error)
 	if w == nil {
 		return "", errors.New("the kubelet does not know the pod any more")
 	}
+	var text string
+	var err error
+	if broken := kl.contain(t, w.pod, "the file "+f.Path+" of volume "+f.Volume, func() { text, err = w.fill(t, f) }); broken != nil {
+		return "", broken
+	}
+	return text, err
+}
+
+func (w *worker) fill(t *sim.Task, f runtime.File) (string, error) {
+	kl := w.kl
 	for i := range w.pod.Spec.Volumes {
 		v := &w.pod.Spec.Volumes[i]
 		if v.Name != f.Volume || v.Projected == nil {

@@ -58,6 +58,7 @@ type worker struct {
 	// revision is the newest one whose status is in written.
 	revision int64
 	dirty    bool
+	later    bool // what could not be written is tried again
 	deleted  bool // the final delete was sent
 
 	reasons map[string]startError // why a container could not be started
@@ -193,7 +194,10 @@ func (w *worker) loop(t *sim.Task) {
 			Payload: &trace.PodSync{Node: w.kl.cfg.Node, Pod: w.key(), Work: phaseNames[w.phase], Reason: w.why},
 		})
 		t.SetCauses(began)
-		w.step(t)
+		if broken := w.kl.contain(t, w.pod, "the worker of the pod", func() { w.step(t) }); broken != nil {
+			w.killing, w.pending = false, false // what came meanwhile waits, too: it would panic as well
+			w.retry(t, broken)
+		}
 	}
 }
 

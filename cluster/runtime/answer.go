@@ -97,7 +97,7 @@ func (r *Runtime) connect(s *Sandbox, port int, method, path string) Answer {
 		b := &c.run.b
 		a := Answer{ask: func(method, path string) Answer { return r.connect(s, port, method, path) }, Accepted: true, Hung: b.Hang, Pod: s.key(), UID: s.PodUID, By: c.StartedBy, Code: 200, Body: b.Text}
 		if c.run.program != nil {
-			a.Program = live{c, c.run}
+			a.Program = live{r, c, c.run}
 		}
 		if a.Body == "" {
 			a.Body = "hello from " + s.Name

@@ -161,14 +161,14 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 	})
 	t.SetCauses(c.StartedBy)
 	if c.State == Running { // it may have been killed while the cluster stood
-		r.begin(c, s)
+		r.begin(t, c, s)
 	}
 	r.notify(c.PodUID, c.StartedBy)
 	return nil
 }
 
 // begin sets a started container's behaviour going.
-func (r *Runtime) begin(c *Container, s *Sandbox) {
+func (r *Runtime) begin(t *sim.Task, c *Container, s *Sandbox) {
 	for _, line := range c.run.b.Say {
 		c.log.write(r.k.Now(), line+"\n", false)
 	}
@@ -177,7 +177,7 @@ func (r *Runtime) begin(c *Container, s *Sandbox) {
 	case len(b.Script) > 0:
 		r.startScript(c, s)
 	case r.programs[c.repository()] != nil:
-		r.startProgram(c, s)
+		r.startProgram(t, c, s)
 	case b.Exits:
 		c.run.exit = r.k.After(b.After, func() {
 			switch {

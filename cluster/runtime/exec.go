@@ -97,6 +97,10 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 		}
 	}
 	streams.OnClose(func() { end(hungUp) })
+	p.OnCrash(func(broken *sim.PanicError) {
+		fmt.Fprintln(errw, broken.Brief())
+		end(crashStatus)
+	})
 	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
 		ct.SetCauses(t.Causes()...)
 		sh := r.newShell(ct, c, s, out, errw)

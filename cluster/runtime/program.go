@@ -39,8 +39,8 @@ func (r *Runtime) SetProgram(repository string, start StartProgram) {
 
 // startProgram runs a container's program as a process of its own, whose lane is the
 // pod's: it is somebody's program and no part of the runtime.
-func (r *Runtime) startProgram(c *Container, s *Sandbox) {
-	c.run.process = r.k.NewProcess(trace.Lane{Component: trace.CompPod, Instance: s.key()})
+func (r *Runtime) startProgram(t *sim.Task, c *Container, s *Sandbox) {
+	c.run.process = r.newProcess(trace.Lane{Component: trace.CompPod, Instance: s.key()}, c)
 	c.run.process.Begin(c.StartedBy)
 	in := Instance{
 		Process: c.run.process, Node: r.cfg.Node, Pod: s.key(),
@@ -49,14 +49,42 @@ func (r *Runtime) startProgram(c *Container, s *Sandbox) {
 	if r.api != nil {
 		in.API = r.api(s.Namespace, s.ServiceAccount, s.key())
 	}
-	c.run.program = r.programs[c.repository()](in)
+	if broken := t.HandleCrash(func() { c.run.program = r.programs[c.repository()](in) }); broken != nil {
+		r.crashed(c, c.run, broken)
+	}
 }
+
+// newProcess is a process of a container's own. A panic in it ends the container, as one ends a program
+// written in Go: its words are in the log, and its exit status is 2.
+func (r *Runtime) newProcess(lane trace.Lane, c *Container) *sim.Process {
+	p, run := r.k.NewProcess(lane), c.run
+	p.OnCrash(func(broken *sim.PanicError) { r.crashed(c, run, broken) })
+	return p
+}
+
+// crashed ends a container at a panic of its program, unless it has ended meanwhile.
+func (r *Runtime) crashed(c *Container, run *running, broken *sim.PanicError) {
+	if c.run != run {
+		return
+	}
+	s := r.sandboxes[c.SandboxID]
+	c.log.write(r.k.Now(), broken.Brief()+"\n", true)
+	why := r.k.Emit(trace.Event{
+		Lane: r.lane, Kind: trace.ProcessPanic, Object: podRef(s.key()), Causes: []trace.ID{c.StartedBy},
+		Payload: &trace.Panicked{Process: r.lane.String(), Doing: "container " + c.Name + " of the pod", Panic: broken.Brief()},
+	})
+	r.end(c, crashStatus, reasonOf(crashStatus), "", []trace.ID{why}, false)
+}
+
+// crashStatus is the exit status of a Go program that panics.
+const crashStatus = 2
 
 // serveTime is how long a program takes for a request.
 const serveTime = 2 * time.Millisecond
 
 // live is a program as it runs in a container now.
 type live struct {
+	r   *Runtime
 	c   *Container
 	run *running
 }
@@ -67,5 +95,13 @@ func (l live) Serve(t *sim.Task, r *remote.Request) (remote.Answer, error) {
 	if l.c.run != l.run {
 		return remote.Answer{}, io.EOF
 	}
-	return l.run.program.Serve(t, r)
+	var answer remote.Answer
+	var err error
+	pod := podRef(l.r.sandboxes[l.c.SandboxID].key())
+	if broken := t.HandleCrashOn(pod, "an answer of the pod's program", func() { answer, err = l.run.program.Serve(t, r) }); broken != nil {
+		// The connection breaks, and the server goes on (net/http conn.serve).
+		l.c.log.write(t.Now(), "http: panic serving: "+broken.Brief()+"\n", true)
+		return remote.Answer{}, io.EOF
+	}
+	return answer, err
 }

@@ -21,7 +21,7 @@ import (
 // killing the container is killing the process.
 func (r *Runtime) startScript(c *Container, s *Sandbox) {
 	run := c.run
-	run.process = r.k.NewProcess(r.lane)
+	run.process = r.newProcess(r.lane, c)
 	run.process.Go("container "+short(c.ID), func(t *sim.Task) {
 		t.SetCauses(c.StartedBy)
 		sh := r.newShell(t, c, s, logWriter{c, r, false}, logWriter{c, r, true})
@@ -42,7 +42,7 @@ func (r *Runtime) runTrap(c *Container, causes []trace.ID) {
 	trap := run.trap
 	run.trap = ""
 	run.process.Kill()
-	run.process = r.k.NewProcess(r.lane)
+	run.process = r.newProcess(r.lane, c)
 	run.process.Go("trap "+short(c.ID), func(t *sim.Task) {
 		t.SetCauses(causes...)
 		sh := r.newShell(t, c, s, logWriter{c, r, false}, logWriter{c, r, true})
