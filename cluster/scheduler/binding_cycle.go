@@ -18,12 +18,20 @@ type binding struct {
 	info    *framework.QueuedPodInfo
 	node    string
 	assumed *corev1.Pod // the pod with its node, as the cache has it
+	bound   bool        // the API server has it
 }
 
 // run tells the API server where the pod goes. If that fails, the assumption
 // is taken back and the pod is tried again after a back-off.
 func (b *binding) run(t *sim.Task) {
 	t.SetCauses(b.info.Cause)
+	if broken := t.HandleCrashOn(b.info.Ref, "the binding of the pod", func() { b.bind(t) }); broken != nil && !b.bound {
+		_ = t.HandleCrash(func() { b.undo(t) })
+		b.s.crashed(t, b.info, broken)
+	}
+}
+
+func (b *binding) bind(t *sim.Task) {
 	st := b.preBindAndBind(t)
 	d := &trace.Decision{Pod: framework.PodKey(b.assumed), Node: b.node}
 	if !st.IsSuccess() {
@@ -37,6 +45,7 @@ func (b *binding) run(t *sim.Task) {
 		b.s.failed(t, b.info, st, st.Err())
 		return
 	}
+	b.bound = true
 	b.s.events.Eventf(t, b.assumed, nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", b.assumed.Namespace, b.assumed.Name, b.node)
 	for _, pl := range b.s.profile.postBind {
 		pl.PostBind(b.state, b.assumed, b.node)

@@ -8,6 +8,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // noteLengthLimit is the longest message of a Kubernetes Event
@@ -48,6 +49,25 @@ func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *frame
 	s.setCondition(t, newest, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: newest.Generation,
 	})
+}
+
+// crashed takes back what a panic in the cycle of a pod, or in its binding, has left behind. The
+// pod is tried again after its back-off, as after an error, and says why meanwhile; the others go on.
+func (s *Scheduler) crashed(t *sim.Task, info *framework.QueuedPodInfo, broken *sim.PanicError) {
+	if s.cache.isAssumed(info.Pod) {
+		s.cache.forget(info.Pod)
+		s.queue.happened(t, event(framework.AssignedPod, framework.Delete), info.Pod, nil)
+	}
+	s.nominator.remove(info.Key)
+	st := framework.AsStatus("", errors.New(broken.Note(s.cfg.Name, "scheduler")))
+	if again := t.HandleCrashOn(info.Ref, "the end of the scheduling cycle of the pod", func() { s.failed(t, info, st, st.Err()) }); again != nil {
+		s.queue.done()
+	}
+}
+
+// warn tells of a panic outside of a pod's own cycle.
+func (s *Scheduler) warn(t *sim.Task, object trace.Ref, broken *sim.PanicError) {
+	s.elections.EventRef(t, object, corev1.EventTypeWarning, "SchedulerPanic", "%s", broken.Note(s.cfg.Name, "scheduler"))
 }
 
 func truncate(message string) string {

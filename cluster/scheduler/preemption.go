@@ -135,13 +135,18 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 	causes := t.Causes()
 	s.process.Go("preempt "+framework.PodKey(victim), func(t *sim.Task) {
 		t.SetCauses(causes...)
-		if _, err := s.client.Patch(t, client.Pods, victim.Namespace, victim.Name, types.StrategicMergePatchType, patch, "status"); err != nil {
-			return // gone already, or the server is: the next attempt tries again
-		}
-		if s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{}) == nil {
-			s.events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
-		}
+		_ = t.HandleCrashOn(client.RefOf(victim), "the eviction of the pod", func() { s.preempt(t, preemptor, victim, node, patch) })
 	})
+}
+
+// preempt marks a victim and deletes it.
+func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node string, patch []byte) {
+	if _, err := s.client.Patch(t, client.Pods, victim.Namespace, victim.Name, types.StrategicMergePatchType, patch, "status"); err != nil {
+		return // gone already, or the server is: the next attempt tries again
+	}
+	if s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{}) == nil {
+		s.events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
+	}
 }
 
 // patchStatus changes a pod's status in a task of its own, so that the next pod
@@ -150,7 +155,9 @@ func (s *Scheduler) patchStatus(t *sim.Task, pod *corev1.Pod, status map[string]
 	patch, causes := statusPatch(pod, status), t.Causes()
 	s.process.Go("status "+framework.PodKey(pod), func(t *sim.Task) {
 		t.SetCauses(causes...)
-		_, _ = s.client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, patch, "status")
+		_ = t.HandleCrashOn(client.RefOf(pod), "the status of the pod", func() {
+			_, _ = s.client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, patch, "status")
+		})
 	})
 }
 

@@ -79,6 +79,14 @@ func defaultPlugins(cfg Config, s *Scheduler) []entry {
 	}
 }
 
+// withPlugins adds plugins whose scores weigh 1.
+func withPlugins(entries []entry, more []framework.Plugin) []entry {
+	for _, pl := range more {
+		entries = append(entries, entry{plugin: pl})
+	}
+	return entries
+}
+
 // newProfile sorts plugins by the extension points they implement.
 func newProfile(entries []entry) *profile {
 	p := &profile{}

@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
+	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
@@ -58,6 +59,8 @@ type Config struct {
 	PercentageOfNodesToScore int
 	// NoElection starts scheduling without winning the Lease first.
 	NoElection bool
+	// Plugins are more of them, beside the default ones (WithFrameworkOutOfTreeRegistry).
+	Plugins []framework.Plugin
 	// Exit ends the process because of an event, the loss of the Lease; nil:
 	// it is killed.
 	Exit func(why trace.ID)
@@ -115,12 +118,13 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	cfg = cfg.withDefaults(p)
 	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache(), nominator: newNominator()}
 	s.objects = newObjects(p, c)
-	s.profile = newProfile(defaultPlugins(cfg, s))
+	s.profile = newProfile(withPlugins(defaultPlugins(cfg, s), cfg.Plugins))
 	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
+	s.queue.crashed = s.warn
 	s.events = events.New(p, c, cfg.Name, host)
 	s.elections = record.New(p, c, cfg.Name)
-	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{})
-	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"})
+	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{Crashed: s.warn})
+	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed", Crashed: s.warn})
 	s.addHandlers()
 	s.nodes.Start()
 	s.pods.Start()
@@ -144,7 +148,10 @@ func (s *Scheduler) run(t *sim.Task) {
 	s.objects.waitForSync(t)
 	s.process.Go("queue", s.queue.flush)
 	for {
-		s.scheduleOne(t, s.queue.pop(t))
+		info := s.queue.pop(t)
+		if broken := t.HandleCrashOn(info.Ref, "the scheduling cycle of the pod", func() { s.scheduleOne(t, info) }); broken != nil {
+			s.crashed(t, info, broken)
+		}
 	}
 }
 

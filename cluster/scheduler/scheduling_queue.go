@@ -55,6 +55,9 @@ type schedulingQueue struct {
 	inFlight *framework.QueuedPodInfo
 	missed   []missedEvent
 
+	// crashed tells of a plugin that panicked at a pod outside of the pod's own cycle.
+	crashed func(t *sim.Task, pod trace.Ref, broken *sim.PanicError)
+
 	serial   uint64
 	notEmpty sim.Cond // active or backoff got a pod
 	changed  sim.Cond // the flusher has something to wait for
@@ -114,7 +117,11 @@ func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInf
 	wasGated := info.Gate
 	info.Gate = ""
 	for _, pl := range q.preEnqueue {
-		s := pl.PreEnqueue(info.Pod)
+		var s *framework.Status
+		if broken := t.HandleCrashOn(info.Ref, "PreEnqueue of "+pl.Name(), func() { s = pl.PreEnqueue(info.Pod) }); broken != nil {
+			q.failed(t, info, from, broken)
+			return
+		}
 		if s.IsSuccess() {
 			continue
 		}
@@ -131,6 +138,15 @@ func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInf
 		info.UnschedulablePlugins = nil
 	}
 	q.place(t, info, from, active, event)
+}
+
+// failed has a pod at which a plugin panicked wait for the end of a back-off.
+func (q *schedulingQueue) failed(t *sim.Task, info *framework.QueuedPodInfo, from string, broken *sim.PanicError) {
+	info.Timestamp, info.BackoffExpiration, info.UnschedulablePlugins = t.Now(), time.Time{}, nil
+	info.ConsecutiveErrors++
+	q.crashed(t, info.Ref, broken)
+	backingOff(info, t.Now())
+	q.place(t, info, from, backoff, scheduleAttemptFailure)
 }
 
 // place files a pod in a queue and tells the trace.
@@ -245,7 +261,7 @@ func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
 	info.BackoffExpiration = time.Time{}
 	worth := len(info.UnschedulablePlugins) == 0
 	for _, m := range missed {
-		worth = worth || q.worthRequeuing(info, m.event, m.old, m.new)
+		worth = worth || q.worthRequeuing(t, info, m.event, m.old, m.new)
 	}
 	q.requeue(t, info, "", worth, scheduleAttemptFailure)
 }
@@ -269,17 +285,27 @@ func (q *schedulingQueue) requeue(t *sim.Task, info *framework.QueuedPodInfo, fr
 
 // worthRequeuing asks the plugins that rejected the pod whether an event could
 // change their minds (queueing hints). A pod rejected by nobody met an error
-// and is always worth another try.
-func (q *schedulingQueue) worthRequeuing(info *framework.QueuedPodInfo, event framework.ClusterEvent, old, new runtime.Object) bool {
+// and is always worth another try; so is one at which a hint panics (isPodWorthRequeuing of a hint's error).
+func (q *schedulingQueue) worthRequeuing(t *sim.Task, info *framework.QueuedPodInfo, event framework.ClusterEvent, old, new runtime.Object) bool {
 	if len(info.UnschedulablePlugins) == 0 {
 		return true
 	}
 	for _, h := range q.hints {
-		if info.UnschedulablePlugins[h.plugin] && h.Event.Matches(event) && (h.Hint == nil || h.Hint(info.Pod, old, new)) {
+		if info.UnschedulablePlugins[h.plugin] && h.Event.Matches(event) && (h.Hint == nil || q.hint(t, h, info, old, new)) {
 			return true
 		}
 	}
 	return false
+}
+
+// hint asks one plugin.
+func (q *schedulingQueue) hint(t *sim.Task, h pluginHint, info *framework.QueuedPodInfo, old, new runtime.Object) (worth bool) {
+	if broken := t.HandleCrash(func() { worth = h.Hint(info.Pod, old, new) }); broken != nil {
+		t.TellCrash(info.Ref, "the queueing hint of "+h.plugin, broken)
+		q.crashed(t, info.Ref, broken)
+		return true
+	}
+	return worth
 }
 
 // happened moves every waiting pod that an event of the cluster could help.
@@ -297,7 +323,7 @@ func (q *schedulingQueue) happened(t *sim.Task, event framework.ClusterEvent, ol
 		return
 	}
 	for _, info := range q.unschedulable.Values() {
-		if q.worthRequeuing(info, event, old, new) {
+		if q.worthRequeuing(t, info, event, old, new) {
 			q.leave(t, info, event.Label())
 		}
 	}
@@ -338,7 +364,7 @@ func (q *schedulingQueue) update(t *sim.Task, old, pod *corev1.Pod) {
 		return
 	}
 	for _, e := range events {
-		if q.worthRequeuing(p.info, e, old, pod) {
+		if q.worthRequeuing(t, p.info, e, old, pod) {
 			q.leave(t, p.info, e.Label())
 			return
 		}
