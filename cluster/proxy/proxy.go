@@ -22,6 +22,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/informer"
 	"kviz/cluster/network"
+	"kviz/cluster/record"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
@@ -52,6 +53,7 @@ type Proxy struct {
 	cfg      Config
 	p        *sim.Process
 	k        *sim.Kernel
+	client   client.Interface
 	services *informer.Informer
 	slices   *informer.Informer
 
@@ -65,7 +67,8 @@ type Proxy struct {
 	busy    bool
 	done    time.Duration // end of the last sync
 	syncs   int
-	most    int // rules that were made, compared or told of in one turn
+	rec     *record.Recorder // made when there is something to tell
+	most    int              // rules that were made, compared or told of in one turn
 }
 
 // Upstream's periods (pkg/proxy/apis/config/v1alpha1/defaults.go).
@@ -89,8 +92,9 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Proxy {
 		cfg.Shared = NewShared()
 	}
 	px := &Proxy{cfg: cfg, p: p, k: p.Kernel(), blocks: map[string][]*block{}, changed: map[string][]trace.ID{}, full: true, whole: []trace.ID{p.Began()}, done: -minSyncPeriod}
-	px.services = informer.New(p, p.Lane, c, client.Services, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
-	px.slices = informer.New(p, p.Lane, c, client.EndpointSlices, "", informer.Options{LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
+	px.client = c
+	px.services = informer.New(p, p.Lane, c, client.Services, "", informer.Options{Crashed: px.warn, LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
+	px.slices = informer.New(p, p.Lane, c, client.EndpointSlices, "", informer.Options{Crashed: px.warn, LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})
 	px.slices.AddIndex(bySvc, func(obj runtime.Object) []string { return []string{serviceOf(obj.(*discoveryv1.EndpointSlice))} })
 	px.services.AddHandler(handler(px, func(obj runtime.Object) string {
 		s := obj.(*corev1.Service)

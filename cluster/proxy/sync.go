@@ -7,8 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/client"
+	"kviz/cluster/informer"
 	"kviz/cluster/network"
+	"kviz/cluster/record"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -35,8 +39,32 @@ func (px *Proxy) sync(t *sim.Task) {
 		}
 	}()
 	w := &writing{px: px, t: t, why: px.changed, full: px.full, whole: px.whole}
-	began := t.Elapsed()
 	px.changed, px.full, px.whole = map[string][]trace.ID{}, false, nil
+	if broken := t.HandleCrashOn(trace.Ref{}, "the rules of the node", func() { w.sync() }); broken != nil {
+		px.retry(func() { px.full, px.whole = true, append(w.whole, t.Causes()...) })
+	}
+}
+
+// retry has a sync run once the sync period is over: what just panicked would panic again at once.
+func (px *Proxy) retry(mark func()) {
+	px.k.After(syncPeriod, func() {
+		if px.p.Alive() {
+			mark()
+			px.schedule()
+		}
+	})
+}
+
+// warn tells of a panic that an object was the reason of.
+func (px *Proxy) warn(t *sim.Task, object trace.Ref, broken *sim.PanicError) {
+	if px.rec == nil {
+		px.rec = record.New(px.p, px.client, "kube-proxy")
+	}
+	px.rec.EventRef(t, object, corev1.EventTypeWarning, "ProxyPanic", "%s", broken.Note("kube-proxy", "proxy"))
+}
+
+func (w *writing) sync() {
+	px, t, began := w.px, w.t, w.t.Elapsed()
 	w.causes()
 	w.collect()
 	w.chains()
@@ -63,7 +91,8 @@ type writing struct {
 	why   map[string][]trace.ID // by Service
 	all   []trace.ID
 
-	old     []*block // of the Services that changed
+	old     []*block            // of the Services that changed
+	had     map[string][]*block // by Service
 	filter  wanted
 	nat     wanted
 	gone    []string // chains of nat that go
@@ -149,8 +178,7 @@ func (w *writing) collect() {
 	}
 	if w.full {
 		for _, obj := range px.services.List() {
-			s := obj.(*corev1.Service)
-			touched[s.Namespace+"/"+s.Name] = true
+			touched[informer.KeyOf(obj)] = true
 		}
 		for k := range px.blocks {
 			touched[k] = true
@@ -161,8 +189,10 @@ func (w *writing) collect() {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
+	w.had = map[string][]*block{}
 	for _, k := range keys {
 		w.old = append(w.old, px.blocks[k]...)
+		w.had[k] = px.blocks[k]
 		delete(px.blocks, k)
 		obj, ok := px.services.Get(k)
 		if !ok {
@@ -172,7 +202,7 @@ func (w *writing) collect() {
 		for _, s := range px.slices.ByIndex(bySvc, k) {
 			slices = append(slices, s.(*discoveryv1.EndpointSlice))
 		}
-		if bs := px.cfg.Shared.of(w, obj.(*corev1.Service), slices, opts); len(bs) > 0 {
+		if bs := w.blocksOf(k, obj, slices, opts); len(bs) > 0 {
 			px.blocks[k] = bs
 			for _, b := range bs {
 				for _, c := range b.own {
@@ -182,6 +212,22 @@ func (w *writing) collect() {
 			}
 		}
 	}
+}
+
+// blocksOf are the blocks of a Service. One whose rules cannot be made keeps those that it has, and is
+// tried again later; the others get theirs.
+func (w *writing) blocksOf(key string, svc runtime.Object, slices []*discoveryv1.EndpointSlice, opts options) (bs []*block) {
+	px := w.px
+	object, causes := client.RefOf(svc), w.t.Causes()
+	broken := w.t.HandleCrashOn(object, "the rules of the Service", func() { bs = px.cfg.Shared.of(w, svc.(*corev1.Service), slices, opts) })
+	if broken == nil {
+		return bs
+	}
+	px.warn(w.t, object, broken)
+	why := w.why[key]
+	px.retry(func() { px.changed[key] = append(px.changed[key], why...) })
+	w.t.SetCauses(causes...)
+	return w.had[key]
 }
 
 func (px *Proxy) options() options {
