@@ -68,8 +68,10 @@ func (f *follows) over(why string) {
 	if n == 0 {
 		return
 	}
-	id := "#" + f.list[n-1].ID.String()
-	if why == id+" only read" || strings.HasPrefix(why, "nothing new came of "+id+" ") {
+	switch id := "#" + f.list[n-1].ID.String(); {
+	case why == id+" only read":
 		f.list = f.list[:n-1]
+	case strings.HasPrefix(why, "nothing new came of "+id+" "):
+		f.list = nil // a step does not run on along what was done long ago
 	}
 }

@@ -298,13 +298,13 @@ func (h *Host) Move(action string, f *Frame) {
 	}
 	from := h.sheet.hots[max(h.hot, 0)]
 	best := -1
-	if dy != 0 {
+	switch picture := h.fills(h.win.W, h.win.H); {
+	case picture && dx*dx+dy*dy == 1:
+		best = h.toward(from, dx, dy)
+	case dy != 0:
 		best = h.vertical(from, dy)
-	} else {
+	default:
 		best = h.horizontal(from, dx)
-		if best < 0 && h.fills(h.win.W, h.win.H) {
-			best = h.sideways(from, dx)
-		}
 	}
 	if best >= 0 {
 		h.hot, h.cursor = best, h.sheet.hots[best].ID
@@ -365,23 +365,57 @@ func (h *Host) horizontal(from Hot, dx int) int {
 	return best
 }
 
-// sideways is the nearest thing in dx's direction, in whatever row: what stands beside
-// another in a picture seldom stands in the same row.
-func (h *Host) sideways(from Hot, dx int) int {
+// toward is the nearest thing of a picture in a direction: by where the places are, not by where their names stand.
+func (h *Host) toward(from Hot, dx, dy int) int {
+	const (
+		row   = 2 // a row is as far as so many columns
+		aside = 4 // what is aside is further than what is ahead
+	)
 	best, bestScore := -1, 0
-	for i, s := range h.sheet.hots {
-		d := s.X - (from.X + from.W)
-		if dx < 0 {
-			d = from.X - (s.X + s.W)
-		}
-		if d < 0 {
+	for i, to := range h.sheet.hots {
+		if to.ID == from.ID {
 			continue
 		}
-		if score := d + 4*max(s.Y-from.Y, from.Y-s.Y); best < 0 || score < bestScore {
+		a, b := h.placeOf(from, to), h.placeOf(to, from)
+		right, below := apart(a.X, a.W, b.X, b.W), apart(a.Y, a.H, b.Y, b.H)
+		ahead, across := right*dx, row*max(below, -below)
+		if dy != 0 {
+			ahead, across = row*below*dy, max(right, -right)
+		}
+		if ahead <= 0 {
+			continue
+		}
+		middle := max(b.X+b.W/2-a.X-a.W/2, a.X+a.W/2-b.X-b.W/2) // of two that are as near the one straight ahead
+		if dx != 0 {
+			middle = max(b.Y+b.H/2-a.Y-a.H/2, a.Y+a.H/2-b.Y-b.H/2)
+		}
+		if score := (ahead+aside*across)*1000 + middle; best < 0 || score < bestScore {
 			best, bestScore = i, score
 		}
 	}
 	return best
+}
+
+// placeOf is where a thing is: the whole of its place, or only its name's row where the other thing is inside.
+func (h *Host) placeOf(on, other Hot) grid.Rect {
+	name := grid.Rect{X: on.X, Y: on.Y, W: on.W, H: 1}
+	for _, m := range h.sheet.marks {
+		if m.name == on.ID && !m.r.Has(other.X, other.Y) {
+			return m.r
+		}
+	}
+	return name
+}
+
+// apart is how many cells after one stretch another begins, negative if it is before it; 0 where they have cells in common.
+func apart(a, aw, b, bw int) int {
+	switch {
+	case b >= a+aw:
+		return b - (a + aw) + 1
+	case a >= b+bw:
+		return -(a - (b + bw) + 1)
+	}
+	return 0
 }
 
 // Beside scrolls to where the same pane of another run is scrolled to.
