@@ -45,14 +45,24 @@ func Elapsed(spans []Span) (sum time.Duration) {
 }
 
 // Spans is what a request's stages took, one for each run of [Request.Stages], and the
-// answer: each from the end of what was before it. The stages that look at the request's head alone have one modelled
+// answer: each from the end of what was before it; a write is told when it is sent to the store, so what follows until the store has answered is
+// its stage's too. The stages that look at the request's head alone have one modelled
 // time, which is the first one's, and so have those of admission.
 func (r *Request) Spans() []Span {
 	spans := make([]Span, 0, len(r.Stages)+1)
 	at := r.At
-	for _, run := range r.Stages {
-		spans = append(spans, Span{run.Stage.Stage, at, run.At, run.Event})
-		at = run.At
+	for i, run := range r.Stages {
+		to := run.At
+		if run.Stage.Stage == trace.StageStorage && run.Verdict == "pass" && r.Request != nil && !r.reads() {
+			switch {
+			case i+1 < len(r.Stages):
+				to = r.Stages[i+1].At
+			case r.Done:
+				to = r.At + r.Took
+			}
+		}
+		spans = append(spans, Span{run.Stage.Stage, at, to, run.Event})
+		at = to
 	}
 	if r.Done {
 		spans = append(spans, Span{"answer", at, r.At + r.Took, r.Answered})

@@ -50,6 +50,26 @@ func (r *Request) Stage(stage string) []StageRun {
 	return out
 }
 
+// Stands is the stage at which a request stands: the one it has reached, or the storage where it waits there for what it reads,
+// since a stage is told when it is over. A request that is about to change something reads the object first; that it waits
+// for that is seen where the store has no leader that could answer.
+func (s *State) Stands(r *Request) string {
+	if r.Done || r.Request == nil || r.Reached != trace.StageAuthorization && r.Reached != trace.StageDecode {
+		return r.Reached
+	}
+	silent := false
+	if q := s.Reach(); q.Total > 0 {
+		silent = !q.OK() || s.Store.Leader == ""
+	}
+	if r.Stages[len(r.Stages)-1].Verdict != "refuse" && (r.reads() || silent && r.Verb != "create") {
+		return trace.StageStorage
+	}
+	return r.Reached
+}
+
+// reads reports whether the request changes nothing.
+func (r *Request) reads() bool { return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch" }
+
 // Watcher is one open watch.
 type Watcher struct {
 	gen

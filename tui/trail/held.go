@@ -56,9 +56,9 @@ func (w *walk) inside(s *view.State) string {
 			continue
 		}
 		switch q := s.Reach(); {
-		case r.Reached == trace.StageStorage && q.Total > 0 && !q.OK():
+		case s.Stands(r) == trace.StageStorage && q.Total > 0 && !q.OK():
 			return "no quorum"
-		case r.Reached == trace.StageStorage:
+		case s.Stands(r) == trace.StageStorage:
 			return "waits for the store"
 		}
 		next := slices.Index(trace.Stages(), r.Reached) + 1

@@ -70,8 +70,8 @@ func drawDetail(s *pane.Sheet, f *pane.Frame, y int, r *view.Request) int {
 		y = drawRun(s, f, y, fmt.Sprintf("%s/%d", requestID(r), i), run, timing{spans[i], r.At, spans[len(spans)-1].To})
 	}
 	if !r.Done {
-		if r.Reached == trace.StageStorage && !turnedDown(r) {
-			y = s.Say(y, "▸ waits for the store to answer: a write is answered when a quorum of its members has it", theme.Busy)
+		if f.S.Stands(r) == trace.StageStorage && !turnedDown(r) {
+			y = s.Say(y, "▸ waits for the store to answer: a write is answered when a quorum of its members has it, a read when the leader has asked one", theme.Busy)
 		}
 		return y
 	}

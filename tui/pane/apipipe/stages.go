@@ -41,7 +41,11 @@ func drawStages(a grid.Area, f *pane.Frame, r *view.Request, x0, cols int) {
 		}
 	}
 	if !r.Done && !turnedDown(r) { // the last stage has its mark when the store has answered
-		a.Put(x0+min(reached+1, len(stages)-1)*cols, 0, '▸', theme.Busy|grid.Bold)
+		at := min(reached+1, len(stages)-1)
+		if f.S.Stands(r) == trace.StageStorage {
+			at = slices.Index(stages, trace.StageStorage)
+		}
+		a.Put(x0+at*cols, 0, '▸', theme.Busy|grid.Bold)
 	}
 	switch {
 	case r.Done && r.Code >= 400:

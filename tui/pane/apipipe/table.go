@@ -72,6 +72,9 @@ func (t table) header(s *pane.Sheet) int {
 	return 1
 }
 
+// fromRoom is in how many columns there is room for what is asked and for whose request it is.
+const fromRoom = 28
+
 func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, chosen bool) {
 	a := s.Row(y)
 	st := theme.Text
@@ -103,18 +106,18 @@ func (t table) request(s *pane.Sheet, f *pane.Frame, y int, r *view.Request, cho
 	} else if at != "" {
 		a.Right(t.stages-1, 0, at, theme.Busy)
 	}
+	if t.client == 0 && room >= fromRoom {
+		client := grid.CutLeft(pane.Abbreviate(r.Client), room/4)
+		a.Right(room, 0, "← "+client, theme.Muted)
+		room -= grid.Width(client) + 3
+	}
 	line := a.Sub(0, 0, room, 1)
 	x := line.Text(1, 0, r.Verb, theme.Accent&0xff|st&grid.Fresh)
 	x = line.Text(max(x, 7)+1, 0, name, theme.Name|st&grid.Fresh)
 	if left := room - x - 1; left > 6 { // the end tells objects of a workload apart
 		key = grid.CutLeft(key, left)
 	}
-	x = line.Text(x+1, 0, key, st)
-	if t.client == 0 {
-		if client := "  ← " + pane.Abbreviate(r.Client); x+grid.Width(client) <= room {
-			line.Text(x, 0, client, theme.Muted)
-		}
-	}
+	line.Text(x+1, 0, key, st)
 	drawStages(a, f, r, t.stages, t.cols)
 	for i, st := range trace.Stages() { // a lesson points at one stage of one request
 		s.Mark(grid.Rect{X: t.stages + i*t.cols, Y: y, W: 1, H: 1}, requestID(r)+"#"+st)

@@ -38,7 +38,7 @@ func floorsOf(s *view.State) floors {
 		return f
 	}
 	for _, r := range s.ActiveRequests() {
-		if r.Request == nil || r.Verb == "watch" || r.Reached != trace.StageStorage {
+		if r.Request == nil || r.Verb == "watch" || s.Stands(r) != trace.StageStorage {
 			continue
 		}
 		place := motion.ClientPlace(r.Client, s)

@@ -45,7 +45,7 @@ var stageNames = map[string]string{
 }
 
 // stages are the marks of a request's stages: how far it has come.
-func stages(r *view.Request) (marks []string, styles []grid.Style) {
+func stages(r *view.Request, s *view.State) (marks []string, styles []grid.Style) {
 	for _, stage := range trace.Stages() {
 		mark, st := "·", theme.Muted
 		if r != nil {
@@ -57,7 +57,7 @@ func stages(r *view.Request) (marks []string, styles []grid.Style) {
 					mark, st = "✓", theme.Good
 				}
 			}
-			if stage == r.Reached && !r.Done && mark == "✓" {
+			if stage == s.Stands(r) && !r.Done && mark != "✗" {
 				mark, st = "▸", theme.Busy|grid.Bold
 			}
 		}
@@ -69,13 +69,13 @@ func stages(r *view.Request) (marks []string, styles []grid.Style) {
 func (p *picture) server() {
 	b, s := p.box(scene.APIServer), p.f.S
 	r := p.request()
-	marks, styles := stages(r)
+	marks, styles := stages(r, s)
 	proc := s.Process(trace.CompAPIServer)
 	inside, wait := 0, 0
 	for _, a := range s.ActiveRequests() {
 		if a.Request != nil && a.Verb != "watch" {
 			inside++
-			if a.Reached == trace.StageStorage {
+			if s.Stands(a) == trace.StageStorage {
 				wait++
 			}
 		}
@@ -139,8 +139,11 @@ func (p *picture) server() {
 			dots = append(dots, span(marks[i]+" ", styles[i]))
 		}
 		what, where := "ten stages, all free", state
-		if r != nil && !r.Done {
-			what, where = r.Verb+" "+r.Resource+"/"+r.Name, fmt.Sprintf("at %s for %s", reached(r), words.Dur((s.At-r.At).Truncate(100e6)))
+		switch {
+		case r != nil && !r.Done:
+			what, where = r.Verb+" "+r.Resource+"/"+r.Name, fmt.Sprintf("at %s for %s", stands(r, s), words.Dur((s.At-r.At).Truncate(100e6)))
+		case r != nil && inside > 0:
+			what = fmt.Sprintf("%s %s: %d", r.Verb, r.Resource, r.Code)
 		}
 		b.Rows = [][]grid.Span{row(dots...), row(span(what, theme.Text)), row(span(where, theme.Text)), row(p.cacheRow(rev)...), row(span(watchCount(watches), theme.Muted))}
 		if wait > 1 {
@@ -176,14 +179,16 @@ func (p *picture) cacheNote(watches int) grid.Span {
 	return span(fmt.Sprintf("  %d ◆", watches), theme.Muted)
 }
 
-func reached(r *view.Request) string {
-	if name := stageNames[r.Reached]; name != "" {
+// stands is the stage at which a request stands, as the picture writes it.
+func stands(r *view.Request, s *view.State) string {
+	stage := s.Stands(r)
+	if name := stageNames[stage]; name != "" {
 		return name
 	}
-	if r.Reached == "" {
+	if stage == "" {
 		return "the door"
 	}
-	return r.Reached
+	return stage
 }
 
 func watchCount(n int) string {
