@@ -52,7 +52,7 @@ func init() {
 		w.Kept, w.Oldest, w.revisions = 0, 0, nil
 	})
 	on(trace.WatchOpened, func(b *Builder, e *trace.Event, p *trace.Watch) {
-		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Server: e.Lane.String(), Opened: e.ID, Revision: p.From})
+		b.s.watchers.set(p.Watch, &Watcher{gen: gen{b.gen}, Watch: *p, Server: e.Lane.String(), Opened: e.ID, Revision: p.From, Command: b.opener(e.Causes)})
 		b.s.watchers.trim(maxWatches)
 	})
 	on(trace.WatchClosed, func(b *Builder, e *trace.Event, p *trace.Watch) {
@@ -80,9 +80,31 @@ func requestReceived(b *Builder, e *trace.Event, p *trace.Request) {
 	b.letIn(p)
 	b.s.Traffic.Requests++
 	b.reads(e, p)
-	r := &Request{gen: gen{b.gen}, Request: p, Server: e.Lane.String(), Received: e.ID, At: e.At}
+	r := &Request{gen: gen{b.gen}, Request: p, Server: e.Lane.String(), Received: e.ID, At: e.At, Command: b.commandOf(e.Causes)}
 	b.s.active.set(p.Request, r)
 	b.s.active.trim(maxActive)
+}
+
+// commandOf is the console's command among some causes.
+func (b *Builder) commandOf(causes []trace.ID) trace.ID {
+	for _, c := range causes {
+		if b.s.Command(c) != nil {
+			return c
+		}
+	}
+	return trace.ID{}
+}
+
+// opener is the console's command whose request opens a watch.
+func (b *Builder) opener(causes []trace.ID) (command trace.ID) {
+	b.s.active.back(func(_ uint64, r *Request) bool {
+		if n := len(r.Stages); slices.Contains(causes, r.Received) || n > 0 && slices.Contains(causes, r.Stages[n-1].Event) {
+			command = r.Command
+			return false
+		}
+		return true
+	})
+	return command
 }
 
 // letIn takes a request off those that wait before a cluster that stands: by

@@ -14,11 +14,11 @@ func OfClock(e *trace.Event) bool {
 }
 
 // Routine reports whether an event belongs to the chatter that never ends: messages and
-// disk writes of raft, Leases that are renewed and whoever learns of it, the writing of
-// Kubernetes Events. What is not routine is news.
+// disk writes of raft, Leases that are renewed and the clients that learn of it, the writing of
+// Kubernetes Events, and that a watch is up to date. What is not routine is news.
 func Routine(e *trace.Event) bool {
 	if !e.Outside() {
-		return (e.Object.Kind == "Lease" || e.Object.Kind == "Event") && e.Kind != trace.LeaderElected && e.Kind != trace.EventRecorded
+		return bookmark(e) || (e.Object.Kind == "Lease" || e.Object.Kind == "Event") && e.Kind != trace.LeaderElected && e.Kind != trace.EventRecorded
 	}
 	switch e.Kind {
 	case trace.MemberRole, trace.MemberDown, trace.MemberUp, trace.RaftSnapshot, trace.ClockChanged, trace.ClockPace, trace.RequestWaiting, trace.EdgePanic:
@@ -101,10 +101,10 @@ func lending(e *trace.Event) bool {
 }
 
 // Told reports whether an event is worth telling by itself: it is neither routine nor of
-// kviz' own clock, nor does it only end what a grave one told, nor is it a bookmark or the
-// lending of seats.
+// kviz' own clock, nor does it only end what a grave one told, nor is it the lending of
+// seats.
 func Told(e *trace.Event) bool {
-	return !Routine(e) && !OfClock(e) && !aftermath(e) && !bookmark(e) && !lending(e)
+	return !Routine(e) && !OfClock(e) && !aftermath(e) && !lending(e)
 }
 
 // lookedBack is how many events are looked at for the last news.

@@ -16,6 +16,7 @@ type Request struct {
 	Server   string // the process that serves it: "apiserver"
 	Received trace.ID
 	At       time.Duration
+	Command  trace.ID   // of the console that asked; zero for another client
 	Stages   []StageRun // in the order they ran
 	Reached  string     // the last stage that ran; "" before the first
 	Done     bool
@@ -74,7 +75,8 @@ func (r *Request) reads() bool { return r.Verb == "get" || r.Verb == "list" || r
 type Watcher struct {
 	gen
 	trace.Watch
-	Server    string // where it is open: "apiserver"
+	Server    string   // where it is open: "apiserver"
+	Command   trace.ID // of the console that opened it; zero for another client
 	Opened    trace.ID
 	Delivered uint64 // events
 	Revision  int64  // of the last event

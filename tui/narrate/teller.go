@@ -2,6 +2,7 @@ package narrate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"kviz/cluster/trace"
@@ -28,6 +29,7 @@ type Teller struct {
 	queue  []Sentence
 	floors Floors
 	votes  map[vote]bool
+	nodes  map[string]string // what was said of each node last
 }
 
 // vote is what a member gave in a term.
@@ -45,6 +47,9 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 		x := Of(e, s)
 		if p, ok := e.Payload.(*trace.RaftVoteRecord); ok && x.Rank > Untold {
 			x = t.given(x, p, s.Store.Quorum().Need)
+		}
+		if p, ok := e.Payload.(*trace.NodeReport); ok && !t.news(p) {
+			continue
 		}
 		switch {
 		case x.Rank == Untold:
@@ -72,6 +77,17 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 	}
 	t.shorten()
 	t.next()
+}
+
+// news reports whether a node is another than it was said to be last: its kubelet says every few minutes that nothing has changed.
+func (t *Teller) news(p *trace.NodeReport) bool {
+	if t.nodes == nil {
+		t.nodes = map[string]string{}
+	}
+	is := p.Ready + " " + strings.Join(p.Taints, " ")
+	was := t.nodes[p.Node]
+	t.nodes[p.Node] = is
+	return is != was
 }
 
 // only has a sentence be the one of its rank that waits.

@@ -59,17 +59,17 @@ func (p *picture) you() {
 // pods. It counts those inside the API server or with a watch.
 func (p *picture) others() int {
 	names := map[string]bool{}
-	add := func(client string) {
-		if client != "" && client != trace.CompConsole && motion.ClientPlace(client, p.f.S) == scene.You {
+	add := func(client string, command trace.ID) {
+		if client != "" && command.IsZero() && client != trace.CompConsole && motion.ClientPlace(client, p.f.S) == scene.You {
 			names[client] = true
 		}
 	}
 	for _, w := range p.f.S.Watchers() {
-		add(w.Client)
+		add(w.Client, w.Command)
 	}
 	for _, r := range p.f.S.ActiveRequests() {
 		if r.Request != nil {
-			add(r.Client)
+			add(r.Client, r.Command)
 		}
 	}
 	return len(names)

@@ -26,13 +26,16 @@ func TestKnownControllersComeFirst(t *testing.T) {
 	}
 }
 
-// Who else asks from outside is counted beside you, each once; the console and the cluster's own
+// Clients from outside are counted beside you, each once; the console, what is typed there, and the cluster's own
 // clients are not.
 func TestOthersBesideYou(t *testing.T) {
 	tape := tuitest.Calm(3, 3)
 	for i, client := range []string{"kubectl", "kubectl", "pod/demo/watcher", "console", "scheduler", "kubelet/node-1", "endpointslice-controller"} {
 		tape.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: uint64(i + 1), Resource: "pods", Client: client})
 	}
+	typed := tape.Emit(trace.CompConsole, "", trace.CommandStart, trace.Ref{}, &trace.Command{Line: "kubectl get pods -w", Source: "console"})
+	asks := tape.Emit(trace.CompAPIServer, "", trace.RequestReceived, trace.Ref{}, &trace.Request{Request: 900, Verb: "watch", Resource: "pods", Client: "kubectl/own"}, typed)
+	tape.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: 900, Resource: "pods", Client: "kubectl/own"}, asks)
 	h := tape.History()
 	for _, size := range [][2]int{{80, 18}, {120, 33}} {
 		if text := tuitest.Pane(New(), h, h.Latest(), size[0], size[1]).Plane(); !strings.Contains(text, "you +2") {
