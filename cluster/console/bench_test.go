@@ -191,7 +191,12 @@ func golden(tb testing.TB, name, got string) {
 	if err != nil {
 		tb.Fatalf("%v (write it with KVIZ_REWRITE=1)", err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		tb.Errorf("%s differs (-want +got); rewrite with KVIZ_REWRITE=1 if it is meant:\n%s", path, diff)
+	same(tb, path+"; rewrite with KVIZ_REWRITE=1 if it is meant", string(want), got)
+}
+
+func same(tb testing.TB, what, want, got string) {
+	tb.Helper()
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+		tb.Errorf("%s differs (-want +got):\n%s", what, diff)
 	}
 }

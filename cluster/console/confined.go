@@ -69,6 +69,18 @@ func (c *confinement) reach(dir, name string) (string, error) {
 	return filepath.Join(c.dir, rel), nil
 }
 
+// create opens a file of the folder for writing.
+func (c *confinement) create(dir, name string, how int) (io.WriteCloser, error) {
+	if c.root == nil {
+		return nil, fmt.Errorf("%s: the folder of the lesson has gone", name)
+	}
+	rel, err := c.rel(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return c.root.OpenFile(rel, how, 0o666)
+}
+
 // options has a shell see the folder alone: in redirections, globs, tests, cd and source.
 func (c *confinement) options() []interp.RunnerOption {
 	in := func(ctx context.Context, name string) (string, error) {

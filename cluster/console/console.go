@@ -96,7 +96,6 @@ func New(cfg Config) *Console {
 	c.Register("kubectl", c.kubectl.Run)
 	c.Register("k", c.kubectl.Run)
 	c.Register("sleep", sleep)
-	c.Register("date", date)
 	c.Register("timeout", c.timeout)
 	if cfg.Nodes != nil || cfg.Verbs.ControlPlane != nil {
 		c.Register("on", c.on)

@@ -2,12 +2,14 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"kviz/cluster/console/command"
 	"kviz/cluster/console/tools"
@@ -15,8 +17,12 @@ import (
 )
 
 // runTool runs a text tool.
-func runTool(inv *command.Invocation) int {
-	exit, _ := tools.Run(&tools.Use{Args: inv.Args, In: inv.In, Out: inv.Out, Err: inv.Err, Files: inv.Files})
+func runTool(ctx context.Context, inv *command.Invocation) int {
+	now := func() (at time.Time) {
+		_ = inv.Kernel.Do(func() { at = inv.Kernel.Now() })
+		return at
+	}
+	exit, _ := tools.Run(tools.Use{Context: ctx, Args: inv.Args, In: inv.In, Out: inv.Out, Err: inv.Err, Files: inv.Files, Now: now, Columns: inv.Columns})
 	return exit
 }
 
@@ -57,6 +63,25 @@ func (f folders) Open(name string) (io.ReadCloser, error) {
 		}
 	}
 	return nil, err
+}
+
+// Create is command.Files: a file on the disk, in a confined session one of its folder.
+func (f folders) Create(name string, atEnd bool) (io.WriteCloser, error) {
+	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if atEnd {
+		how = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	switch {
+	case name == os.DevNull:
+		return os.OpenFile(name, how, 0)
+	case f.within != nil:
+		return f.within.create(f.dir, name, how)
+	}
+	at, err := f.onDisk(name)
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenFile(at, how, 0o666)
 }
 
 // List is command.Files.
@@ -132,6 +157,11 @@ func (m machineFiles) Open(name string) (io.ReadCloser, error) {
 		return nil, fs.ErrNotExist
 	}
 	return io.NopCloser(bytes.NewReader(b)), nil
+}
+
+// Create is command.Files: the components write these files, nobody else.
+func (machineFiles) Create(name string, _ bool) (io.WriteCloser, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 }
 
 // List is command.Files: the name of a file itself, for a machine has no folders.

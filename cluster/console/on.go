@@ -42,7 +42,7 @@ func (c *Console) on(ctx context.Context, inv *command.Invocation) int {
 	var machines []string
 	for _, s := range servers {
 		if s.Machine == name {
-			return c.onMachine(inv, s)
+			return c.onMachine(ctx, inv, s)
 		}
 		machines = append(machines, s.Machine)
 	}
@@ -82,11 +82,11 @@ func (c *Console) onNode(ctx context.Context, inv *command.Invocation, name stri
 }
 
 // serverTools are the text tools that are of use on an API server's machine.
-var serverTools = []string{"base64", "cat", "cut", "grep", "head", "hexdump", "sort", "tail", "uniq", "wc", "xxd"}
+var serverTools = []string{"base64", "cat", "cut", "diff", "egrep", "fgrep", "grep", "head", "hexdump", "nl", "sed", "sort", "strings", "tac", "tail", "tr", "uniq", "wc", "xxd"}
 
 // onMachine runs a tool on the machine of an API server, whose files it reads and no
 // others.
-func (c *Console) onMachine(inv *command.Invocation, s verbs.Server) int {
+func (c *Console) onMachine(ctx context.Context, inv *command.Invocation, s verbs.Server) int {
 	var at verbs.APIServer
 	var err error
 	if doErr := inv.Kernel.Do(func() { at, err = c.cfg.Verbs.ControlPlane.Servers.At(s.Name) }); err != nil || doErr != nil {
@@ -97,7 +97,7 @@ func (c *Console) onMachine(inv *command.Invocation, s verbs.Server) int {
 	one.Args, one.Files = inv.Args[2:], machineFiles{inv.Kernel, at.Machine}
 	switch tool := one.Args[0]; {
 	case slices.Contains(serverTools, tool):
-		return runTool(&one)
+		return runTool(ctx, &one)
 	case tool == "ls":
 		return listFiles(&one, at.Machine)
 	case tool == "hostname":

@@ -280,7 +280,7 @@ var told = map[string]string{
 	"on":      "a tool of a node: on node-1 crictl ps; on node-1 iptables-save; on node-1 curl URL",
 	"timeout": "ends a command that would wait for ever, after virtual time: timeout 30s kubectl get pods -w",
 	"sleep":   "lets virtual time pass: sleep 5",
-	"date":    "the cluster's time",
+	"date":    "the cluster's time: date, date +%s, date -d '5 minutes ago'",
 }
 
 // handle runs one simple command that is no builtin of the shell.
@@ -311,7 +311,7 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		name := args[0]
 		switch {
 		case slices.Contains(tools.Names(), name):
-			exit = runTool(inv)
+			exit = runTool(ctx, inv)
 		case s.c.command(name) != nil:
 			exit = s.c.perform(ctx, inv, s.c.command(name))
 		default:

@@ -35,17 +35,6 @@ func sleep(ctx context.Context, inv *command.Invocation) int {
 	return 0
 }
 
-// date is the virtual time.
-func date(_ context.Context, inv *command.Invocation) int {
-	var now time.Time
-	if err := inv.Kernel.Do(func() { now = inv.Kernel.Now() }); err != nil {
-		fmt.Fprintf(inv.Err, "date: %v\n", command.ErrStopped)
-		return 1
-	}
-	fmt.Fprintln(inv.Out, now.UTC().Format("Mon Jan _2 15:04:05 UTC 2006"))
-	return 0
-}
-
 // timeout ends a command that waits after a time (virtual): timeout 30s kubectl
 // get pods -w. The exit status is then 124.
 func (c *Console) timeout(ctx context.Context, inv *command.Invocation) int {

@@ -58,6 +58,8 @@ type Invocation struct {
 // Files are those that a command may read, by the names that the user gives.
 type Files interface {
 	Open(name string) (io.ReadCloser, error)
+	// Create opens one for writing: empty, or at its end.
+	Create(name string, atEnd bool) (io.WriteCloser, error)
 	// List gives what a folder has, folders with a slash, or the name of a file itself.
 	List(dir string) ([]string, error)
 }

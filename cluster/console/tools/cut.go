@@ -1,101 +1,132 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
-	"io"
+	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-func cut(u *Use) int {
-	set, names, err := options(u, "", "dfc")
-	if err != nil {
-		return usage(u, err)
+// selection is the fields, bytes or characters that cut shows.
+type selection [][2]int
+
+func (s selection) has(n int) bool {
+	for _, r := range s {
+		if n >= r[0] && n <= r[1] {
+			return true
+		}
 	}
-	split, sep, which := strings.Split, "\t", set['f']
-	if d := set['d']; d != "" {
-		sep = d
-	}
-	if c, given := set['c']; given {
-		split, sep, which = func(line, _ string) []string { return strings.Split(line, "") }, "", c
-	}
-	var want [][2]int // from and to, 0 for the end
-	for _, f := range strings.Split(which, ",") {
-		from, to, ranged := strings.Cut(f, "-")
+	return false
+}
+
+// selectionOf reads 1,3-5,7-; what is how errors call its numbers.
+func selectionOf(text, what string) (s selection, err error) {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		from, to, ranged := strings.Cut(part, "-")
 		if !ranged {
 			to = from
 		}
-		var r [2]int
+		r := [2]int{1, math.MaxInt}
 		for i, n := range []string{from, to} {
-			if r[i], err = strconv.Atoi(n); n == "" && ranged {
-				r[i], err = 1-i, nil
-			} else if r[i] < 1 && err == nil {
-				err = strconv.ErrRange
+			if n == "" && ranged && part != "-" {
+				continue
 			}
-			if err != nil {
-				return usage(u, fmt.Errorf("usage: cut -d SEPARATOR -f 1,3-5 or cut -c 1-80 (fields and characters count from 1)"))
+			if r[i], err = strconv.Atoi(n); err != nil {
+				return nil, fmt.Errorf("invalid %s value '%s'", what, n)
+			}
+			if r[i] < 1 {
+				return nil, fmt.Errorf("%ss are numbered from 1", what)
 			}
 		}
-		want = append(want, r)
+		if r[0] > r[1] {
+			return nil, errors.New("invalid decreasing range")
+		}
+		if len(s) == 1000 {
+			return nil, errors.New("more than 1000 ranges")
+		}
+		s = append(s, r)
 	}
-	return each(u, names, func(line string) bool {
-		parts := split(line, sep)
-		var out []string
-		for n := range parts {
-			for _, r := range want {
-				if n+1 >= r[0] && (n+1 <= r[1] || r[1] == 0) {
-					out = append(out, parts[n])
-					break
-				}
-			}
-		}
-		fmt.Fprintln(u.Out, strings.Join(out, sep))
-		return true
-	})
+	if len(s) == 0 {
+		return nil, fmt.Errorf("%ss are numbered from 1", what)
+	}
+	return s, nil
 }
 
-func tr(u *Use) int {
-	set, args, err := options(u, "ds", "")
+func cut(u *Use) int {
+	set, names, err := grammar{flags: "sn", valued: "dfcb\x01", long: map[string]byte{
+		"delimiter": 'd', "fields": 'f', "characters": 'c', "bytes": 'b', "only-delimited": 's', "output-delimiter": 1, "complement": 2,
+	}}.parse(u)
 	if err != nil {
 		return usage(u, err)
 	}
-	unescape := strings.NewReplacer(`\n`, "\n", `\t`, "\t")
-	for i := range args {
-		args[i] = unescape.Replace(args[i])
-	}
-	b, err := io.ReadAll(u.In)
-	if err != nil {
-		return usage(u, err)
-	}
-	text := string(b)
-	switch {
-	case set['d'] != "" && len(args) == 1:
-		text = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(args[0], r) {
-				return -1
-			}
-			return r
-		}, text)
-	case set['s'] != "" && len(args) == 1:
-		for _, r := range args[0] {
-			two, one := string([]rune{r, r}), string(r)
-			for strings.Contains(text, two) {
-				text = strings.ReplaceAll(text, two, one)
-			}
+	which, what := "", ""
+	kinds := 0
+	for _, k := range []struct {
+		letter byte
+		what   string
+	}{{'f', "field"}, {'c', "byte/character position"}, {'b', "byte/character position"}} {
+		if v, given := set.last(k.letter); given {
+			which, what = v, k.what
+			kinds++
 		}
-	case set['d'] == "" && set['s'] == "" && len(args) == 2 && args[1] != "":
-		from, to := []rune(args[0]), []rune(args[1])
-		text = strings.Map(func(r rune) rune {
-			for i, f := range from {
-				if f == r {
-					return to[min(i, len(to)-1)]
-				}
-			}
-			return r
-		}, text)
-	default:
-		return usage(u, fmt.Errorf(`usage: tr FROM TO, tr -d CHARACTERS, tr -s CHARACTERS`))
 	}
-	_, _ = io.WriteString(u.Out, text)
-	return 0
+	sep, own := set.last('d')
+	switch {
+	case kinds == 0:
+		return usage(u, errors.New("you must specify a list of bytes, characters, or fields"))
+	case kinds > 1:
+		return usage(u, errors.New("only one list may be specified"))
+	case own && what != "field":
+		return usage(u, errors.New("an input delimiter may be specified only when operating on fields"))
+	case own && utf8.RuneCountInString(sep) > 1:
+		return usage(u, errors.New("the delimiter must be a single character"))
+	case !own:
+		sep = "\t"
+	case sep == "":
+		sep = "\x00"
+	}
+	wanted, err := selectionOf(which, what)
+	if err != nil {
+		return usage(u, err)
+	}
+	between := sep
+	if what != "field" {
+		between = ""
+	}
+	if v, given := set.last(1); given {
+		between = v
+	}
+	return u.lines(names, func(line string) bool {
+		parts := strings.Split(line, sep)
+		switch {
+		case set.has("b"):
+			parts = make([]string, len(line))
+			for i := range parts {
+				parts[i] = line[i : i+1]
+			}
+		case what != "field":
+			parts = strings.Split(line, "")
+		case len(parts) == 1:
+			if !set.has("s") {
+				fmt.Fprintln(u.Out, line)
+			}
+			return true
+		}
+		var out strings.Builder
+		last := 0 // the number of the part before
+		for n, part := range parts {
+			if wanted.has(n+1) == set.has("\x02") {
+				continue
+			}
+			if last > 0 && (what == "field" || n > last) { // a range's characters stay together
+				out.WriteString(between)
+			}
+			out.WriteString(part)
+			last = n + 1
+		}
+		fmt.Fprintln(u.Out, out.String())
+		return true
+	})
 }

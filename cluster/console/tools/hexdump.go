@@ -13,14 +13,14 @@ import (
 // hexdump is hexdump -C, with which Kubernetes' documentation looks at what etcd
 // holds. A line that is as the one before is a star, but with -v.
 func hexdump(u *Use) int {
-	set, names, err := options(u, "Cv", "n")
-	if err == nil && set['C'] == "" {
+	set, names, err := grammar{flags: "Cv", valued: "n", long: map[string]byte{"canonical": 'C', "no-squeezing": 'v', "length": 'n'}}.parse(u)
+	if err == nil && !set.has("C") {
 		err = fmt.Errorf("this is a small hexdump: it knows hexdump -C [-v] [-n BYTES] [FILE]")
 	}
 	if err != nil {
 		return usage(u, err)
 	}
-	b, exit := inputBytes(u, names, set['n'])
+	b, exit := u.firstBytes(names, set['n'])
 	if exit != 0 {
 		return exit
 	}
@@ -29,7 +29,7 @@ func hexdump(u *Use) int {
 	starred := false
 	for i, line := range strings.SplitAfter(hex.Dump(b), "\n") {
 		at := i * 16
-		same := set['v'] == "" && i > 0 && at+16 <= len(b) && bytes.Equal(b[at:at+16], b[at-16:at])
+		same := !set.has("v") && i > 0 && at+16 <= len(b) && bytes.Equal(b[at:at+16], b[at-16:at])
 		switch {
 		case !same:
 			_, _ = out.WriteString(line)
@@ -46,11 +46,11 @@ func hexdump(u *Use) int {
 
 // xxd is xxd without options but -l.
 func xxd(u *Use) int {
-	set, names, err := options(u, "", "l")
+	set, names, err := grammar{valued: "l", long: map[string]byte{"len": 'l'}}.parse(u)
 	if err != nil {
 		return usage(u, err)
 	}
-	b, exit := inputBytes(u, names, set['l'])
+	b, exit := u.firstBytes(names, set['l'])
 	if exit != 0 {
 		return exit
 	}
@@ -74,23 +74,25 @@ func xxd(u *Use) int {
 	return 0
 }
 
-// inputBytes is all of the input, or its first so many bytes.
-func inputBytes(u *Use, names []string, limit string) ([]byte, int) {
-	r, done, err := input(u, names)
-	if err != nil {
-		return nil, usage(u, err)
-	}
-	defer done()
-	if limit != "" {
-		n, err := strconv.ParseInt(limit, 10, 64)
+// firstBytes is all of the input, or its first so many bytes.
+func (u *Use) firstBytes(names, limit []string) ([]byte, int) {
+	most := MostHeld
+	if len(limit) > 0 {
+		n, err := strconv.Atoi(limit[len(limit)-1])
 		if err != nil || n < 0 {
-			return nil, usage(u, fmt.Errorf("%q is no number of bytes", limit))
+			return nil, usage(u, fmt.Errorf("%q is no number of bytes", limit[len(limit)-1]))
 		}
-		r = io.LimitReader(r, n)
+		most = n
 	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, usage(u, err)
-	}
-	return b, 0
+	var b []byte
+	exit := u.each(names, func(s *source) bool {
+		if len(limit) == 0 {
+			b = append(b, s.all()...)
+			return true
+		}
+		more, _ := io.ReadAll(io.LimitReader(s.r, int64(min(most, MostHeld)-len(b))))
+		b = append(b, more...)
+		return len(b) < most
+	})
+	return b, exit
 }

@@ -2,12 +2,14 @@ package tools
 
 import (
 	"fmt"
+	"path"
+	"strings"
 )
 
 // list is ls: what a folder holds, a name a line, those of folders with a / behind. The
 // manifests that the console knows are a folder too.
 func list(u *Use) int {
-	_, dirs, err := options(u, "1ap", "")
+	set, dirs, err := grammar{flags: "1apA"}.parse(u)
 	if err != nil {
 		return usage(u, err)
 	}
@@ -18,15 +20,17 @@ func list(u *Use) int {
 	for _, d := range dirs {
 		names, err := u.Files.List(d)
 		if err != nil {
-			fmt.Fprintf(u.Err, "ls: %s: no such file or folder\n", d)
+			u.complain(fmt.Errorf("cannot access '%s': %w", d, because(err)))
 			exit = 2
 			continue
 		}
-		if len(dirs) > 1 {
+		if len(dirs) > 1 && (len(names) != 1 || names[0] != d) {
 			fmt.Fprintf(u.Out, "%s:\n", d)
 		}
 		for _, n := range names {
-			fmt.Fprintln(u.Out, n)
+			if !strings.HasPrefix(path.Base(n), ".") || set.has("aA") || n == d {
+				fmt.Fprintln(u.Out, n)
+			}
 		}
 	}
 	return exit

@@ -1,15 +1,26 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
+	"math/big"
+	"strings"
 )
 
+// seq counts: seq [FIRST [STEP]] LAST, in decimal numbers, which are exact here.
 func seq(u *Use) int {
-	bounds := []int{1, 1, 0} // first, step, last
-	args := u.Args[1:]
+	set, args, err := grammar{
+		flags: "w", valued: "sf", begins: ".0123456789", first: true,
+		long: map[string]byte{"separator": 's', "equal-width": 'w', "format": 'f'},
+	}.parse(u)
+	if err != nil {
+		return usage(u, err)
+	}
+	bounds := []*big.Rat{big.NewRat(1, 1), big.NewRat(1, 1), nil} // first, step, last
 	var at []int
 	switch len(args) {
+	case 0:
+		return usage(u, errors.New("missing operand"))
 	case 1:
 		at = []int{2}
 	case 2:
@@ -17,22 +28,52 @@ func seq(u *Use) int {
 	case 3:
 		at = []int{0, 1, 2}
 	default:
-		return usage(u, fmt.Errorf("usage: seq [FIRST [STEP]] LAST"))
+		return usage(u, fmt.Errorf("extra operand '%s'", args[3]))
 	}
+	if set.has("f") {
+		return usage(u, errors.New("-f is not possible here: seq knows -w and -s; printf has formats"))
+	}
+	places := 0
 	for i, a := range args {
-		n, err := strconv.Atoi(a)
-		if err != nil {
-			return usage(u, fmt.Errorf("%q is no whole number", a))
+		n, ok := new(big.Rat).SetString(a)
+		if !ok || len(a) > 30 || strings.ContainsAny(a, "/_eEpPxXoObB") {
+			return usage(u, fmt.Errorf("invalid floating point argument: '%s'", a))
 		}
 		bounds[at[i]] = n
-	}
-	if bounds[1] == 0 {
-		return usage(u, fmt.Errorf("a step of 0 never ends"))
-	}
-	for n := bounds[0]; bounds[1] > 0 && n <= bounds[2] || bounds[1] < 0 && n >= bounds[2]; n += bounds[1] {
-		if _, err := fmt.Fprintln(u.Out, n); err != nil {
-			return 1
+		if _, behind, _ := strings.Cut(a, "."); at[i] < 2 {
+			places = max(places, len(behind))
 		}
+	}
+	n, step, last := bounds[0], bounds[1], bounds[2]
+	if step.Sign() == 0 {
+		return usage(u, errors.New("invalid Zero increment value: '"+args[1]+"'"))
+	}
+	sep, given := set.last('s')
+	if !given {
+		sep = "\n"
+	}
+	width := 0
+	if set.has("w") {
+		width = max(len(n.FloatString(places)), len(last.FloatString(places)))
+	}
+	any := false
+	for ; n.Cmp(last) != step.Sign(); n = new(big.Rat).Add(n, step) {
+		text := n.FloatString(places)
+		if pad := width - len(text); pad > 0 {
+			digits, minus := strings.CutPrefix(text, "-")
+			text = strings.Repeat("0", pad) + digits
+			if minus {
+				text = "-" + text
+			}
+		}
+		if any {
+			text = sep + text
+		}
+		any = true
+		fmt.Fprint(u.Out, text)
+	}
+	if any {
+		fmt.Fprintln(u.Out)
 	}
 	return 0
 }
