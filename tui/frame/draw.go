@@ -128,7 +128,7 @@ func (f *Frame) drawStage(p Picture) (string, *tea.Cursor) {
 func (f *Frame) drawPanes(m Moment) {
 	for _, s := range f.out.Slots {
 		pane := f.Pane(s.Pane)
-		pane.Draw(f.grid, s.Rect, f.moment(pane, m))
+		pane.Draw(f.grid, s.Whole(), f.moment(pane, m))
 	}
 }
 

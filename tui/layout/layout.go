@@ -63,8 +63,16 @@ type In struct {
 
 // Slot is one pane's place, frame included.
 type Slot struct {
-	Pane string
-	Rect grid.Rect
+	Pane  string
+	Rect  grid.Rect
+	Under int // rows that the pane has below that, over which the console lies
+}
+
+// Whole is where the pane is drawn, with what the console lies over.
+func (s Slot) Whole() grid.Rect {
+	r := s.Rect
+	r.H += s.Under
+	return r
 }
 
 // Out is a divided screen.
@@ -125,10 +133,13 @@ func Compute(in In) Out {
 	}
 	if in.Twice {
 		first, second := halves(body)
-		o.Slots, o.Second = []Slot{{in.Focus, first}}, second
+		o.Slots, o.Second = []Slot{{Pane: in.Focus, Rect: first}}, second
 		return o
 	}
 	o.Slots = slots(in, body, cols, rows)
+	if pictured(in) && len(o.Slots) == 1 && o.Slots[0].Pane == Order(in)[0] {
+		o.Slots[0].Under = under(o.Slots[0].Rect, o.Console)
+	}
 	return o
 }
 
@@ -233,7 +244,7 @@ func slots(in In, body grid.Rect, cols, rows int) []Slot {
 		return pictureSlots(in, body)
 	}
 	if cols*rows == 1 {
-		return []Slot{{in.Focus, body}}
+		return []Slot{{Pane: in.Focus, Rect: body}}
 	}
 	if Presets[preset(in)].Main {
 		return mainSlots(in, body, rows)
@@ -244,7 +255,7 @@ func slots(in In, body grid.Rect, cols, rows int) []Slot {
 		c, r := i%cols, i/cols
 		x0, x1 := body.W*c/cols, body.W*(c+1)/cols
 		y0, y1 := body.H*r/rows, body.H*(r+1)/rows
-		out = append(out, Slot{n, grid.Rect{X: body.X + x0, Y: body.Y + y0, W: x1 - x0, H: y1 - y0}})
+		out = append(out, Slot{Pane: n, Rect: grid.Rect{X: body.X + x0, Y: body.Y + y0, W: x1 - x0, H: y1 - y0}})
 	}
 	return out
 }
@@ -268,14 +279,14 @@ func mainW(body grid.Rect) int { return body.W * 62 / 100 }
 
 func mainSlots(in In, body grid.Rect, rows int) []Slot {
 	w := mainW(body)
-	out := []Slot{{in.Focus, grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}}}
+	out := []Slot{{Pane: in.Focus, Rect: grid.Rect{X: body.X, Y: body.Y, W: w, H: body.H}}}
 	n := 0
 	for _, pane := range Order(in) {
 		if pane == in.Focus || n == rows {
 			continue
 		}
 		y0, y1 := body.H*n/rows, body.H*(n+1)/rows
-		out = append(out, Slot{pane, grid.Rect{X: body.X + w, Y: body.Y + y0, W: body.W - w, H: y1 - y0}})
+		out = append(out, Slot{Pane: pane, Rect: grid.Rect{X: body.X + w, Y: body.Y + y0, W: body.W - w, H: y1 - y0}})
 		n++
 	}
 	return out

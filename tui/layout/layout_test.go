@@ -74,7 +74,7 @@ func names(n int) []string {
 // With a lesson and a menu beside it, one pane keeps the width that is left.
 func TestALessonAndAMenuLeaveOnePane(t *testing.T) {
 	in := In{W: 110, H: 18, Panes: names(9), Preset: 2, Focus: "c", Lesson: true, Menu: true}
-	if got, want := Compute(in).Slots, []Slot{{"c", grid.Rect{Y: 2, W: 30, H: 12}}}; !slices.Equal(got, want) {
+	if got, want := Compute(in).Slots, []Slot{{Pane: "c", Rect: grid.Rect{Y: 2, W: 30, H: 12}}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -96,11 +96,11 @@ func TestThePictureComesFirst(t *testing.T) {
 		order []string
 		want  []Slot
 	}{
-		{80, 24, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 80, H: 18}}}},
-		{80, 24, "c", nil, []Slot{{"c", grid.Rect{Y: 2, W: 80, H: 18}}}},
-		{120, 40, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 31}}}},
-		{120, 40, "c", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 17}}, {"c", grid.Rect{Y: 19, W: 120, H: 14}}}},
-		{200, 60, "a", nil, []Slot{{"a", grid.Rect{Y: 2, W: 120, H: 34}}, {"b", grid.Rect{X: 120, Y: 2, W: 80, H: 34}}, {"c", grid.Rect{Y: 36, W: 100, H: 17}}, {"d", grid.Rect{X: 100, Y: 36, W: 100, H: 17}}}},
+		{80, 24, "a", nil, []Slot{{Pane: "a", Rect: grid.Rect{Y: 2, W: 80, H: 18}}}},
+		{80, 24, "c", nil, []Slot{{Pane: "c", Rect: grid.Rect{Y: 2, W: 80, H: 18}}}},
+		{120, 40, "a", nil, []Slot{{Pane: "a", Rect: grid.Rect{Y: 2, W: 120, H: 31}}}},
+		{120, 40, "c", nil, []Slot{{Pane: "a", Rect: grid.Rect{Y: 2, W: 120, H: 17}}, {Pane: "c", Rect: grid.Rect{Y: 19, W: 120, H: 14}}}},
+		{200, 60, "a", nil, []Slot{{Pane: "a", Rect: grid.Rect{Y: 2, W: 120, H: 34}}, {Pane: "b", Rect: grid.Rect{X: 120, Y: 2, W: 80, H: 34}}, {Pane: "c", Rect: grid.Rect{Y: 36, W: 100, H: 17}}, {Pane: "d", Rect: grid.Rect{X: 100, Y: 36, W: 100, H: 17}}}},
 	} {
 		in := In{W: c.w, H: c.h, Panes: names(9), Focus: c.focus, Order: c.order}
 		if got := Compute(in).Slots; !slices.Equal(got, c.want) {

@@ -45,19 +45,34 @@ func pictureSlots(in In, body grid.Rect) []Slot {
 		}
 		var out []Slot
 		for i, name := range chosen(order, in.Focus, len(at)) {
-			out = append(out, Slot{name, at[i]})
+			out = append(out, Slot{Pane: name, Rect: at[i]})
 		}
 		return out
 	case in.Focus == first:
-		return []Slot{{first, body}}
+		return []Slot{{Pane: first, Rect: body}}
 	case body.H >= smallRows+belowRows, in.Console > 0 && body.H >= pictureKeeps+belowRows:
 		h := min(smallRows, body.H-belowRows)
 		return []Slot{
-			{first, grid.Rect{X: body.X, Y: body.Y, W: body.W, H: h}},
-			{in.Focus, grid.Rect{X: body.X, Y: body.Y + h, W: body.W, H: body.H - h}},
+			{Pane: first, Rect: grid.Rect{X: body.X, Y: body.Y, W: body.W, H: h}},
+			{Pane: in.Focus, Rect: grid.Rect{X: body.X, Y: body.Y + h, W: body.W, H: body.H - h}},
 		}
 	}
-	return []Slot{{in.Focus, body}}
+	return []Slot{{Pane: in.Focus, Rect: body}}
+}
+
+// fullW and fullRows are what the largest form of the picture needs, frame included.
+const (
+	fullW    = 115
+	fullRows = 30
+)
+
+// under is how many rows of the console lie over the picture: where it would lose its largest form by giving way, its foot
+// and its Services are covered instead.
+func under(picture, console grid.Rect) int {
+	if console.Empty() || picture.W < fullW || picture.H >= fullRows || picture.H+console.H < fullRows {
+		return 0
+	}
+	return console.H
 }
 
 // Pictured reports whether an arrangement is the one that shows the picture.

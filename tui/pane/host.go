@@ -367,10 +367,7 @@ func (h *Host) horizontal(from Hot, dx int) int {
 
 // toward is the nearest thing of a picture in a direction: by where the places are, not by where their names stand.
 func (h *Host) toward(from Hot, dx, dy int) int {
-	const (
-		row   = 2 // a row is as far as so many columns
-		aside = 4 // what is aside is further than what is ahead
-	)
+	const row = 2 // a row is as far as so many columns
 	best, bestScore := -1, 0
 	for i, to := range h.sheet.hots {
 		if to.ID == from.ID {
@@ -389,7 +386,7 @@ func (h *Host) toward(from Hot, dx, dy int) int {
 		if dx != 0 {
 			middle = max(b.Y+b.H/2-a.Y-a.H/2, a.Y+a.H/2-b.Y-b.H/2)
 		}
-		if score := (ahead+aside*across)*1000 + middle; best < 0 || score < bestScore {
+		if score := (ahead+across)*1000 + middle; best < 0 || score < bestScore {
 			best, bestScore = i, score
 		}
 	}
