@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
+	"kviz/cluster/trace"
 )
 
 var _ = simulated.Say(simulated.Statement{
@@ -52,6 +53,9 @@ var ErrDown = errors.New("connection refused: no DNS server is running")
 // Services once (CoreDNS plugin/kubernetes handler.go, HasSynced).
 var ErrServFail = errors.New("SERVFAIL: the DNS server has not heard from the API server yet")
 
+// ErrPanic is the answer where the server panicked; it goes on (CoreDNS core/dnsserver Server.ServeDNS).
+var ErrPanic = errors.New("SERVFAIL: the DNS server failed to answer; its log has more")
+
 // Resolve gives the addresses of a name as seen from a pod of the namespace. It
 // fails with ErrDown or ErrServFail where nobody can tell.
 func (s *Server) Resolve(t *sim.Task, node, namespace, name string) ([]string, error) {
@@ -61,7 +65,12 @@ func (s *Server) Resolve(t *sim.Task, node, namespace, name string) ([]string, e
 	if !s.cache.services.HasSynced() || !s.cache.slices.HasSynced() {
 		return nil, ErrServFail
 	}
-	return s.names.Resolve(t, node, namespace, name)
+	var addresses []string
+	var err error
+	if broken := t.HandleCrashOn(trace.Ref{}, "the answer for "+name, func() { addresses, err = s.names.Resolve(t, node, namespace, name) }); broken != nil {
+		return nil, ErrPanic
+	}
+	return addresses, err
 }
 
 // cached answers reads of Services and EndpointSlices from the informers.

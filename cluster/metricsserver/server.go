@@ -85,7 +85,7 @@ func Start(in runtime.Instance, scrape Scrape) runtime.Program {
 		s.pods.WaitForSync(t)
 		in.Log("Serving securely on [::]:10250")
 		for {
-			s.tick(t.Now())
+			s.tick(t)
 			t.Sleep(Resolution)
 		}
 	})
@@ -93,25 +93,29 @@ func Start(in runtime.Instance, scrape Scrape) runtime.Program {
 }
 
 // tick asks all kubelets. Of one that does not answer there are no metrics.
-func (s *server) tick(now time.Time) {
+func (s *server) tick(t *sim.Task) {
 	s.prev, s.last = s.last, map[string]*Sample{}
 	for _, obj := range s.nodes.List() {
-		n := obj.(*corev1.Node)
-		sample, err := s.scrape(s.in.Node, n.Name)
-		if err != nil {
-			address := n.Name
-			for _, a := range n.Status.Addresses {
-				if a.Type == corev1.NodeInternalIP {
-					address = a.Address
-				}
-			}
-			why := fmt.Sprintf("Get \"https://%[1]s:10250/metrics/resource\": dial tcp %[1]s:10250: %[2]v", address, err)
-			s.in.Log(fmt.Sprintf("\"Failed to scrape node\" err=%q node=%q", why, n.Name))
-			continue
-		}
-		sample.At = now
-		s.last[n.Name] = &sample
+		_ = t.HandleCrashOn(client.RefOf(obj), "the metrics of the node", func() { s.ask(obj.(*corev1.Node), t.Now()) })
 	}
+}
+
+// ask asks one kubelet.
+func (s *server) ask(n *corev1.Node, now time.Time) {
+	sample, err := s.scrape(s.in.Node, n.Name)
+	if err != nil {
+		address := n.Name
+		for _, a := range n.Status.Addresses {
+			if a.Type == corev1.NodeInternalIP {
+				address = a.Address
+			}
+		}
+		why := fmt.Sprintf("Get \"https://%[1]s:10250/metrics/resource\": dial tcp %[1]s:10250: %[2]v", address, err)
+		s.in.Log(fmt.Sprintf("\"Failed to scrape node\" err=%q node=%q", why, n.Name))
+		return
+	}
+	sample.At = now
+	s.last[n.Name] = &sample
 }
 
 // both reports whether a pod's containers ran through the last two answers.

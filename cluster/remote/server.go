@@ -66,8 +66,8 @@ func (s *Server) Start(p *sim.Process) {
 				t.SetCauses(c.causes...)
 				t.Sleep(s.Latency)
 				s.slow.Pass(t)
-				if !c.over { // somebody still waits for it
-					c.end(s.Handle(t, &c.req), nil)
+				if !c.over { // somebody still waits for it; where it panics the connection breaks (net/http conn.serve)
+					_ = t.HandleCrashOn(trace.Ref{}, c.req.Method+" "+c.req.Path, func() { c.end(s.Handle(t, &c.req), nil) })
 				}
 			}).OnEnd(func() { c.end(Answer{}, io.EOF) })
 		}

@@ -24,18 +24,22 @@ func (c *Controller) clean(t *sim.Task) {
 	c.requests.WaitForSync(t)
 	for {
 		for _, obj := range c.requests.List() {
-			csr := obj.(*certificatesv1.CertificateSigningRequest)
-			why := old(csr, t.Now())
-			if why == "" {
-				continue
-			}
-			t.SetCauses()
-			c.Act(t, csr.Name, client.RefOf(csr), "delete", client.RefOf(csr), nil, nil, "the request "+why+": nobody needs it any more")
-			_ = c.Client.Delete(t, client.CertificateSigningRequests, "", csr.Name, metav1.DeleteOptions{}) // else in an hour
+			c.Attempt(t, client.RefOf(obj), "a look at the request", func() { c.discard(t, obj.(*certificatesv1.CertificateSigningRequest)) })
 		}
 		t.SetCauses()
 		t.Sleep(cleanEvery)
 	}
+}
+
+// discard deletes a request that is old.
+func (c *Controller) discard(t *sim.Task, csr *certificatesv1.CertificateSigningRequest) {
+	why := old(csr, t.Now())
+	if why == "" {
+		return
+	}
+	t.SetCauses()
+	c.Act(t, csr.Name, client.RefOf(csr), "delete", client.RefOf(csr), nil, nil, "the request "+why+": nobody needs it any more")
+	_ = c.Client.Delete(t, client.CertificateSigningRequests, "", csr.Name, metav1.DeleteOptions{}) // else in an hour
 }
 
 // old says why a request is to be deleted; "" where it is not (cleaner.go handle).

@@ -165,7 +165,7 @@ func (c *Controller) Start() {
 		synced(t)
 		for {
 			t.SetCauses()
-			c.monitor(t)
+			c.Attempt(t, trace.Ref{}, "a look at all nodes", func() { c.monitor(t) })
 			t.Sleep(MonitorPeriod)
 		}
 	})

@@ -23,7 +23,7 @@ func (c *Controller) monitor(t *sim.Task) {
 	c.Parallel(t, "update", workers, func(t *sim.Task, w int) {
 		for i := w; i < len(nodes); i += workers {
 			t.SetCauses(c.told[nodes[i].(*corev1.Node).Name])
-			states[i], seen[i] = c.update(t, nodes[i].(*corev1.Node))
+			c.Attempt(t, client.RefOf(nodes[i]), "a look at the node", func() { states[i], seen[i] = c.update(t, nodes[i].(*corev1.Node)) })
 		}
 	})
 	byZone := map[string][]*corev1.NodeCondition{}

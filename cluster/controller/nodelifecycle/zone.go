@@ -103,7 +103,9 @@ func (c *Controller) taintPass(t *sim.Task) time.Duration {
 			node := z.queue[0]
 			z.queue = z.queue[1:]
 			t.SetCauses(c.told[node])
-			if !c.taintOne(t, node) && z.in[node] {
+			tainted := false
+			c.Attempt(t, client.Nodes.Ref("", node), "the taint of the node", func() { tainted = c.taintOne(t, node) })
+			if !tainted && z.in[node] {
 				z.queue = append(z.queue, node)
 				break
 			}

@@ -28,6 +28,7 @@ import (
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 	"kviz/cluster/workqueue"
 )
 
@@ -76,26 +77,35 @@ func (c *Controller) pass(t *sim.Task) {
 	var ended []*corev1.Pod
 	orphaned := c.missingNodes(t)
 	for _, obj := range c.pods.List() {
-		pod := obj.(*corev1.Pod)
-		node, exists := c.node(pod.Spec.NodeName)
-		switch {
-		case pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil:
-			c.remove(t, pod, nil, "pod %s is being deleted and was never bound to a node: nobody else will remove it", pod.Name)
-		case pod.Spec.NodeName != "" && !exists:
-			if orphaned[pod.Spec.NodeName] {
-				c.remove(t, pod, &corev1.PodCondition{
-					Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists",
-				}, "node %s of pod %s no longer exists: no kubelet will end the pod", pod.Spec.NodeName, pod.Name)
-			} else {
-				c.gone.AddAfter(t, pod.Spec.NodeName, quarantine)
+		c.Attempt(t, client.RefOf(obj), "a look at the pod", func() {
+			if pod := obj.(*corev1.Pod); c.look(t, pod, orphaned) {
+				ended = append(ended, pod)
 			}
-		case exists && pod.DeletionTimestamp != nil && outOfService(node):
-			c.remove(t, pod, nil, "pod %s is being deleted on node %s, which an administrator declared out of service", pod.Name, node.Name)
-		case pods.Terminal(pod):
-			ended = append(ended, pod)
-		}
+		})
 	}
-	c.trim(t, ended)
+	c.Attempt(t, trace.Ref{}, "the removal of ended pods", func() { c.trim(t, ended) })
+}
+
+// look removes a pod that nobody else will, and reports whether it has ended.
+func (c *Controller) look(t *sim.Task, pod *corev1.Pod, orphaned map[string]bool) (ended bool) {
+	node, exists := c.node(pod.Spec.NodeName)
+	switch {
+	case pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil:
+		c.remove(t, pod, nil, "pod %s is being deleted and was never bound to a node: nobody else will remove it", pod.Name)
+	case pod.Spec.NodeName != "" && !exists:
+		if orphaned[pod.Spec.NodeName] {
+			c.remove(t, pod, &corev1.PodCondition{
+				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists",
+			}, "node %s of pod %s no longer exists: no kubelet will end the pod", pod.Spec.NodeName, pod.Name)
+		} else {
+			c.gone.AddAfter(t, pod.Spec.NodeName, quarantine)
+		}
+	case exists && pod.DeletionTimestamp != nil && outOfService(node):
+		c.remove(t, pod, nil, "pod %s is being deleted on node %s, which an administrator declared out of service", pod.Name, node.Name)
+	case pods.Terminal(pod):
+		return true
+	}
+	return false
 }
 
 func (c *Controller) node(name string) (*corev1.Node, bool) {

@@ -16,6 +16,8 @@ package reconcile
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/client"
 	"kviz/cluster/informer"
 	"kviz/cluster/record"
@@ -51,6 +53,16 @@ func NewEnv(p *sim.Process, name, source string, c client.Interface, informers *
 
 // Name is the controller's name.
 func (e *Env) Name() string { return e.Process.Lane.Component }
+
+// Attempt runs what the controller does about one object outside of a Loop, and reports whether it
+// came to an end: a panic is in the trace and in a Warning about the object, and the others go on.
+func (e *Env) Attempt(t *sim.Task, object trace.Ref, doing string, fn func()) bool {
+	broken := t.HandleCrashOn(object, doing, fn)
+	if broken != nil && object.Name != "" {
+		e.Events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note(e.Name(), "controller"))
+	}
+	return broken == nil
+}
 
 // Act emits reconcile.action outside of a Loop: what the controller is about to
 // do to target because of object, and in a full sentence why. What follows in
