@@ -78,7 +78,7 @@ func (w *worker) seen(rs runtime.PodStatus, phase corev1.PodPhase) {
 // act does what computeActions found to do (kuberuntime_manager.go SyncPod). did
 // reports whether it did anything; err joins what failed.
 func (w *worker) act(t *sim.Task, rs runtime.PodStatus) (did bool, err error) {
-	kl, do := w.kl, w.computeActions(rs)
+	kl, pod, do := w.kl, w.pod, w.computeActions(rs) // the pod's object may be another when a container is started
 	w.reasons = map[string]startError{}
 	if do.createSandbox && do.sandboxID != "" {
 		kl.event(t, w.pod, corev1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
@@ -124,7 +124,7 @@ func (w *worker) act(t *sim.Task, rs runtime.PodStatus) (did bool, err error) {
 		if w.phase != syncing {
 			return did, errors.Join(errs...)
 		}
-		c := &w.pod.Spec.InitContainers[i]
+		c := &pod.Spec.InitContainers[i]
 		t.SetCauses(before...)
 		d, err := w.startContainer(t, sandbox, c, rs, true)
 		ends = append(ends, t.Causes()...)
@@ -141,7 +141,7 @@ func (w *worker) act(t *sim.Task, rs runtime.PodStatus) (did bool, err error) {
 			break
 		}
 		t.SetCauses(before...)
-		d, err := w.startContainer(t, sandbox, &w.pod.Spec.Containers[i], rs, false)
+		d, err := w.startContainer(t, sandbox, &pod.Spec.Containers[i], rs, false)
 		ends = append(ends, t.Causes()...)
 		did = did || d
 		if err != nil {

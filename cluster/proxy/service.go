@@ -50,8 +50,12 @@ func servicePorts(svc *corev1.Service) []servicePort {
 	if _, other := svc.Labels["service.kubernetes.io/service-proxy-name"]; other {
 		return nil
 	}
+	clusterIP := ipv4([]string{svc.Spec.ClusterIP}) // GetClusterIPByFamily
+	if len(clusterIP) == 0 {
+		return nil
+	}
 	base := servicePort{
-		service: svc.Namespace + "/" + svc.Name, clusterIP: svc.Spec.ClusterIP,
+		service: svc.Namespace + "/" + svc.Name, clusterIP: clusterIP[0],
 		externalIPs:   ipv4(svc.Spec.ExternalIPs),
 		sticky:        svc.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		stickySeconds: int(corev1.DefaultClientIPServiceAffinitySeconds),
@@ -162,9 +166,13 @@ func readEndpoint(ep *discoveryv1.Endpoint, port int) (endpoint, bool) {
 	if len(ep.Addresses) == 0 {
 		return endpoint{}, false
 	}
+	address := ipv4(ep.Addresses[:1])
+	if len(address) == 0 { // endpointslicecache.go addEndpoints
+		return endpoint{}, false
+	}
 	c := &ep.Conditions
 	e := endpoint{
-		ip: ep.Addresses[0], address: ep.Addresses[0] + ":" + itoa(port), node: deref(ep.NodeName, ""),
+		ip: address[0], address: address[0] + ":" + itoa(port), node: deref(ep.NodeName, ""),
 		ready: deref(c.Ready, true), serving: deref(c.Serving, true), terminating: deref(c.Terminating, false),
 	}
 	if ep.Hints != nil {

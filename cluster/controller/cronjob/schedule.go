@@ -3,6 +3,7 @@ package cronjob
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -55,6 +56,9 @@ func latest(cj *batchv1.CronJob, now time.Time, s cron.Schedule, withDeadline bo
 		if at := now.Add(-time.Second * time.Duration(*limit)); at.After(earliest) {
 			earliest = at
 		}
+	}
+	if longAgo := now.Add(-math.MaxInt64 / 2); earliest.Before(longAgo) { // stored without a creation time; a Duration has 292 years
+		earliest = longAgo
 	}
 	first := s.Next(earliest)
 	second := s.Next(first)

@@ -36,12 +36,16 @@ func ordinal(pod *corev1.Pod) int {
 	return n
 }
 
+// mostOrdinals is how many pods a set has at most, whatever it asks for: each look at the set makes those
+// that are missing, of which upstream's controller would run out of memory.
+const mostOrdinals = 5000
+
 // ordinals are those that a set wants pods of, the last one not included.
 func ordinals(set *appsv1.StatefulSet) (first, end int) {
 	if set.Spec.Ordinals != nil {
 		first = int(set.Spec.Ordinals.Start)
 	}
-	return first, first + int(*set.Spec.Replicas)
+	return first, first + min(max(int(*set.Spec.Replicas), 0), mostOrdinals)
 }
 
 func inRange(set *appsv1.StatefulSet, pod *corev1.Pod) bool {
