@@ -18,6 +18,7 @@ type component struct {
 	leave  func(*sim.Task) // what an orderly stop does last; may be nil
 	p      *sim.Process    // nil while it is down
 	exited trace.ID        // the event of its end while it is down
+	pause  time.Duration   // before it is started again, after a panic
 }
 
 // components are those of the cluster, on whichever machine, in the order in which they
@@ -77,6 +78,7 @@ func (m *component) begin(causes []trace.ID, reason string) {
 		return
 	}
 	m.p = m.k.NewProcess(m.lane)
+	m.p.OnCrash(m.crash)
 	m.p.Begin(m.k.Emit(trace.Event{Lane: m.lane, Kind: trace.ProcessStart, Causes: causes, Payload: &trace.Process{Process: m.lane.String(), Reason: reason}}))
 	m.exited = trace.ID{}
 	m.k.Silence(m.lane, m.exited)
@@ -123,10 +125,37 @@ func (m *component) exit(why trace.ID) {
 			return
 		}
 		m.end([]trace.ID{why}, "it lost its Lease")
-		exited := m.exited
-		t.Sleep(restartPause)
-		if m.exited == exited {
-			m.begin([]trace.ID{exited}, "its static pod is restarted")
+		m.again(t, restartPause)
+	})
+}
+
+// again starts a component that has ended once the pause is over, unless somebody else has.
+func (m *component) again(t *sim.Task, pause time.Duration) {
+	exited := m.exited
+	t.Sleep(pause)
+	if m.exited == exited {
+		m.begin([]trace.ID{exited}, "its static pod is restarted")
+	}
+}
+
+// The pauses of a component that panics again and again, doubled each time, as those of the
+// containers of its static pod (pkg/kubelet MaxContainerBackOff, initial backOffPeriod).
+const (
+	crashPause = 10 * time.Second
+	crashMax   = 5 * time.Minute
+)
+
+// crash is the end of a component at a panic that it did not contain: the process ends with
+// exit status 2, as a Go program's does, and is started again, later each time. The others go on.
+func (m *component) crash(broken *sim.PanicError) {
+	p := m.p
+	m.k.NewProcess(trace.Lane{Component: trace.CompSimulation}).Go("restart "+m.target, func(t *sim.Task) {
+		if m.p != p || !m.up() {
+			return
 		}
+		m.end(nil, broken.Brief()+", exit status 2")
+		pause := max(m.pause, restartPause)
+		m.pause = min(max(2*m.pause, crashPause), crashMax)
+		m.again(t, pause)
 	})
 }
