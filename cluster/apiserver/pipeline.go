@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // call is one request on its way through the pipeline.
@@ -64,7 +65,7 @@ func (s *Server) serveEarly(t *sim.Task, req *request.Request, early func(*reque
 		resp = &request.Response{Err: late}
 	}
 	c.Pause(s.cfg.Cost.Respond)
-	respond(c, resp, s.disk.audit)
+	_ = t.HandleCrashOn(trace.Ref{}, "the response", func() { respond(c, resp, s.disk.audit) })
 	t.SetDeadline(outer)
 	c.turn.Finish(t.Elapsed())
 	s.fairness.Seats.LookAfter()

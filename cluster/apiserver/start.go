@@ -172,7 +172,7 @@ func (s *Server) main(t *sim.Task, definitions *crd.Controllers) {
 	}
 	for {
 		t.Sleep(s.cfg.Bookmarks)
-		s.caches.Bookmark()
+		_ = t.HandleCrashOn(trace.Ref{}, "the bookmarks of watches", s.caches.Bookmark)
 	}
 }
 

@@ -17,17 +17,24 @@ import (
 // In Kubernetes this is apimachinery pkg/util/runtime HandleCrash.
 func (t *Task) HandleCrash(fn func()) (contained *PanicError) {
 	defer func() {
-		v := recover()
-		if v == nil {
-			return
+		if contained = Recovered(recover()); contained != nil {
+			t.owns(contained)
 		}
-		if _, killed := v.(killedSignal); killed || breaksRule(v) {
-			panic(v)
-		}
-		contained = t.panicked(v)
 	}()
 	fn()
 	return nil
+}
+
+// Recovered is for a deferred function that recovers from a panic by itself: it gives what was recovered
+// as an error, nil if that is nothing, and goes on panicking where HandleCrash does.
+func Recovered(v any) *PanicError {
+	if v == nil {
+		return nil
+	}
+	if _, killed := v.(killedSignal); killed || breaksRule(v) {
+		panic(v)
+	}
+	return panicked(v)
 }
 
 // HandleCrashOn is HandleCrash of what a component does with an object, in words: a panic in it
@@ -100,14 +107,17 @@ func breaksRule(v any) bool {
 	return ok && strings.HasPrefix(said, "sim: ")
 }
 
-// panicked is a panic of the task, called while it is recovered from.
-func (t *Task) panicked(v any) *PanicError {
-	e, beside := v.(*PanicError) // of work that it had offloaded
-	if !beside {
-		e = &PanicError{Value: v, Stack: debug.Stack(), where: panickedIn()}
+// panicked is a panic, called while it is recovered from.
+func panicked(v any) *PanicError {
+	if e, beside := v.(*PanicError); beside { // of work that was offloaded
+		return e
 	}
+	return &PanicError{Value: v, Stack: debug.Stack(), where: panickedIn()}
+}
+
+// owns says whose panic it is.
+func (t *Task) owns(e *PanicError) {
 	e.Process, e.Task, e.Seed, e.After = t.process.Lane.String(), t.name, t.k.cfg.Seed, t.k.last
-	return e
 }
 
 // Brief is the panic in a line that is the same in each run: what was said, and where.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"runtime/debug"
 	"time"
 )
 
@@ -22,7 +21,7 @@ func (t *Task) Offload(what string, modelled, limit time.Duration, fn func()) {
 			defer done()
 			defer func() {
 				if v := recover(); v != nil {
-					broken = &PanicError{Value: v, Stack: debug.Stack(), where: panickedIn()}
+					broken = panicked(v)
 				}
 			}()
 			fn()

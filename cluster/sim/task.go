@@ -361,7 +361,8 @@ func (t *Task) run() {
 func (t *Task) finish() {
 	if v := recover(); v != nil {
 		if _, ok := v.(killedSignal); !ok {
-			t.broken = t.panicked(v)
+			t.broken = panicked(v)
+			t.owns(t.broken)
 		}
 	}
 	t.end()

@@ -24,6 +24,10 @@ var (
 		"The API server's watch cache listed its kind from the store anew: the watch it lived on was cancelled.",
 		"The watches of this kind, which all end: their clients get 410 Gone for old revisions and list anew too.",
 		"apiserver pkg/storage/cacher/cacher.go startCaching; watch_cache.go Replace")
+	ObjectUndecodable = define[Undecodable]("api.undecodable", GrainStage,
+		"The API server cannot decode what the store holds under a key. It serves the other objects of the kind.",
+		"The key: only etcdctl can read or delete it.",
+		"apiserver pkg/storage/etcd3/corrupt_obj_deleter.go corruptObjErr")
 	WatchOpened = define[Watch]("watch.open", GrainWatch,
 		"A client opened a watch.",
 		"The new watcher of this kind.",
@@ -147,6 +151,15 @@ type CacheList struct {
 	Revision int64  // of the list; the cache remembers no event before it
 	Was      int64  // up to where it had followed the store
 	Objects  int
+}
+
+// Undecodable is a value at the store that is no object.
+type Undecodable struct {
+	Resource string
+	Custom   string `json:",omitempty"` // of a custom kind: with its group, and its version where that is not the stored one
+	Key      string
+	Revision int64 // that wrote it
+	Error    string
 }
 
 // CacheUpdate is one event in the watch cache.

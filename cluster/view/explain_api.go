@@ -24,6 +24,9 @@ func init() {
 	say(trace.WatchCacheEvent, func(e *trace.Event, p *trace.CacheUpdate) string {
 		return fmt.Sprintf("the watch cache of %s is at revision %d and passes the %s on to %s", orElse(p.Custom, p.Resource), p.Revision, change(p.Type), count(p.Watchers, "watcher"))
 	})
+	say(trace.ObjectUndecodable, func(e *trace.Event, p *trace.Undecodable) string {
+		return fmt.Sprintf("what the store holds under %s is no object that can be decoded: %s; the others of %s are served", p.Key, p.Error, p.Resource)
+	})
 	say(trace.WatchCacheListed, func(e *trace.Event, p *trace.CacheList) string {
 		return fmt.Sprintf("the watch cache of %s listed %s from the store anew, as of revision %d; it had followed up to %d, and who watched it must list again", orElse(p.Custom, p.Resource), count(p.Objects, "object"), p.Revision, p.Was)
 	})

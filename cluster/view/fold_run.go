@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/dustin/go-humanize"
@@ -9,7 +10,10 @@ import (
 	"kviz/cluster/trace"
 )
 
-const maxCommands = 64
+const (
+	maxCommands = 64
+	maxSpoiled  = 64
+)
 
 func init() {
 	on(trace.RunStart, func(b *Builder, e *trace.Event, p *trace.Run) {
@@ -20,6 +24,17 @@ func init() {
 		b.s.Run.Ready, b.s.Run.ReadyAt = true, e.At
 	}
 	on(trace.InvariantBroken, func(b *Builder, e *trace.Event, p *trace.Broken) { b.s.Run.Broken = p })
+	on(trace.ObjectUndecodable, func(b *Builder, e *trace.Event, p *trace.Undecodable) {
+		if len(b.s.Run.Spoiled) == maxSpoiled {
+			return
+		}
+		spoiled := maps.Clone(b.s.Run.Spoiled)
+		if spoiled == nil {
+			spoiled = map[string]string{}
+		}
+		spoiled[p.Key] = p.Error
+		b.s.Run.Spoiled = spoiled
+	})
 	for _, k := range []trace.Kind{trace.ProcessPanic, trace.EdgePanic} {
 		on(k, func(b *Builder, e *trace.Event, p *trace.Panicked) { b.s.Run.Panics++ })
 	}

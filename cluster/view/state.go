@@ -73,8 +73,9 @@ type Run struct {
 	Start   trace.ID
 	Ready   bool
 	ReadyAt time.Duration
-	Broken  *trace.Broken // set when the run ended by a broken invariant
-	Panics  int           // that were contained: each of one object, process or request
+	Broken  *trace.Broken     // set when the run ended by a broken invariant
+	Spoiled map[string]string // values at the store that cannot be decoded: why, by key, of the first 64; never changed
+	Panics  int               // that were contained: each of one object, process or request
 }
 
 // Clock is the clock as the last clock.change left it. Before the first it

@@ -126,6 +126,7 @@ func requests() {
 		return Light{From: scene.APIServer, To: client(p.Client, s), Class: Tells, Glyph: '◆', Role: theme.Bad, Lost: true, Half: true, Rank: Fault}
 	})
 	at("watch cache", '◆', theme.Added, trace.WatchCacheEvent, trace.WatchCacheListed)
+	at("undecodable", '✗', theme.Bad, trace.ObjectUndecodable)
 	at("waits for a seat", '▸', theme.Warn, trace.FlowQueued)
 	at("audit", '▸', theme.Busy, trace.AuditChanged)
 	at("configured", '▸', theme.Busy, trace.ServerConfigured, trace.EncryptionConfig)

@@ -181,10 +181,10 @@ func (a *Aggregator) run(t *sim.Task) {
 		a.begin(t)
 	} else {
 		a.services.Scan("", func(name string, en *cacher.Entry) bool {
-			a.hear(name, en.Object)
+			_ = t.HandleCrashOn(client.APIServices.Ref("", name), "the APIService", func() { a.hear(name, en.Object) })
 			return true
 		})
-		a.sync(t, a.wanted())
+		a.attempt(t, func() bool { return a.sync(t, a.wanted()) })
 	}
 	a.there = true
 	a.came.Broadcast()
@@ -195,17 +195,28 @@ func (a *Aggregator) run(t *sim.Task) {
 		}
 		a.stale = false
 		t.SetCauses(a.why)
-		custom := a.wanted()
-		for name, svc := range custom { // order does not matter: it is a set
-			if svc.Labels[automanaged] == onStart {
-				delete(custom, name)
-			}
-		}
-		if !a.sync(t, custom) {
+		if !a.attempt(t, func() bool { return a.sync(t, a.custom()) }) {
 			t.Sleep(syncRetry)
 			a.stale = true
 		}
 	}
+}
+
+// attempt reports whether fn succeeds; a panic is a failure, too.
+func (a *Aggregator) attempt(t *sim.Task, fn func() bool) (ok bool) {
+	_ = t.HandleCrashOn(trace.Ref{}, "the registration of what is served", func() { ok = fn() })
+	return ok
+}
+
+// custom are the wanted APIServices but those that are registered at the start alone.
+func (a *Aggregator) custom() map[string]*apiregistration.APIService {
+	custom := a.wanted()
+	for name, svc := range custom { // order does not matter: it is a set
+		if svc.Labels[automanaged] == onStart {
+			delete(custom, name)
+		}
+	}
+	return custom
 }
 
 // begin puts the APIServices of a new cluster into a store that has none, as if they

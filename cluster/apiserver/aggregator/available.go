@@ -54,7 +54,11 @@ func (a *Aggregator) startRemote() {
 	a.Process.Go(remoteAvailability, func(t *sim.Task) {
 		for {
 			name, _, _ := a.queue.Get(t)
-			if err := a.checkAvailability(t, name); err != nil {
+			var err error
+			if broken := t.HandleCrashOn(client.APIServices.Ref("", name), "the availability of the APIService", func() { err = a.checkAvailability(t, name) }); broken != nil {
+				err = broken
+			}
+			if err != nil {
 				a.queue.AddRateLimited(t, name)
 			} else {
 				a.queue.Forget(name)

@@ -58,7 +58,9 @@ func (a *Aggregator) discover(t *sim.Task) {
 				continue // deleted while another was asked
 			}
 			if b.dirty || b.known && t.Elapsed() >= b.due {
-				a.learn(t, name, b)
+				if broken := t.HandleCrashOn(client.APIServices.Ref("", name), "discovery of the APIService", func() { a.learn(t, name, b) }); broken != nil {
+					b.dirty, b.due = false, t.Elapsed()+discoveryRefresh
+				}
 			}
 			if next < 0 || b.due < next {
 				next = b.due

@@ -136,13 +136,17 @@ func (c *Cache) follow(t *sim.Task) {
 			return
 		}
 		if b.Revision > c.revision {
+			var broken *sim.PanicError
 			if c.convert(t, b) {
-				c.take(t, b)
+				broken = t.HandleCrashOn(c.first(b), "the watch cache of "+c.WatchName(), func() { c.take(t, b) })
 			}
 			if bad := conversionError(nil); errors.As(c.lost, &bad) {
 				c.beginAnew(t, c.lostBy, "a value cannot be converted")
 			} else if c.lost != nil {
 				c.beginAnew(t, c.lostBy, "a value cannot be decrypted")
+			} else if broken != nil {
+				c.busy = false
+				c.beginAnew(t, t.Causes()[0], "it panicked at an object")
 			}
 		} else { // the list had it
 			for _, e := range b.Events {
@@ -215,15 +219,11 @@ func (c *Cache) fill(t *sim.Task) {
 		}
 		gone.Delete(c.key(kv.Key))
 		c.put(c.key(kv.Key), en)
-		if c.Changed != nil {
-			c.Changed(c.key(kv.Key), en.Object)
-		}
+		c.tell(t, c.key(kv.Key), en.Object)
 	}
 	gone.Scan(func(key string, _ *Entry) bool {
 		c.drop(key)
-		if c.Changed != nil {
-			c.Changed(key, nil)
-		}
+		c.tell(t, key, nil)
 		return true
 	})
 	c.revision = resp.Header.Revision
@@ -276,12 +276,30 @@ func (c *Cache) take(t *sim.Task, b storage.Batch) {
 		c.watchers.send(ch, targets)
 		if c.Changed != nil {
 			if ch.kind == watch.Deleted {
-				c.Changed(ch.key, nil)
+				c.tell(t, ch.key, nil)
 			} else {
-				c.Changed(ch.key, ch.now.object())
+				c.tell(t, ch.key, ch.now.object())
 			}
 		}
 	}
+}
+
+// tell calls Changed, if there is one. A panic there is of one object.
+func (c *Cache) tell(t *sim.Task, key string, obj runtime.Object) {
+	if c.Changed == nil {
+		return
+	}
+	if broken := t.HandleCrash(func() { c.Changed(key, obj) }); broken != nil {
+		t.TellCrash(c.refOfKey(key), "what follows the watch cache of "+c.WatchName(), broken)
+	}
+}
+
+// first is the first object of a revision.
+func (c *Cache) first(b storage.Batch) trace.Ref {
+	if len(b.Events) == 0 {
+		return trace.Ref{}
+	}
+	return c.refOfKey(c.key(b.Events[0].Kv.Key))
 }
 
 // whyTaken is why the cache takes in a revision: the commit, and what let it
@@ -314,6 +332,9 @@ func (c *Cache) incoming(t *sim.Task, b storage.Batch) (changes []*change) {
 		if en == nil || c.cfg.Transformer(c.Kind).Configured() && !c.Kind.MayConvert() {
 			var err error
 			if en, err = c.openEvent(t, b.Commit, e.Kv); err != nil {
+				if c.lost == nil {
+					c.undecodable(t, e.Kv, err)
+				}
 				c.forget(key, b.Revision)
 				continue
 			}

@@ -54,9 +54,19 @@ func (c *Cache) decodeAll(t *sim.Task, kvs []*mvccpb.KeyValue) ([]*Entry, error)
 		if c.loseConversion(t, kv, err, t.Causes()...) {
 			return nil, err
 		}
+		if err != nil {
+			c.undecodable(t, kv, err)
+		}
 		out = append(out, en) // nil: written past the API server; listing such a key fails in Kubernetes too
 	}
 	return out, nil
+}
+
+// undecodable names what is no object. A list of the kind fails at it in Kubernetes.
+func (c *Cache) undecodable(t *sim.Task, kv *mvccpb.KeyValue, err error) {
+	t.Emit(trace.Event{Kind: trace.ObjectUndecodable, Object: c.refOfKey(c.key(kv.Key)), Payload: &trace.Undecodable{
+		Resource: c.Kind.GroupVersionResource.Resource, Custom: c.Kind.CustomName(), Key: string(kv.Key), Revision: kv.ModRevision, Error: err.Error(),
+	}})
 }
 
 // loseConversion notes that a value could not be converted, once for each reason.

@@ -142,7 +142,13 @@ func (w *Watcher) begin() {
 		}
 		defer w.set.endTurn()
 		var first []delivery
-		t.Offload("the first events of a watch of "+w.want.kind.GroupVersionResource.Resource, time.Duration(b.looks)*perLook, w.patience, func() { first = b.choose() })
+		if broken := t.HandleCrashOn(trace.Ref{}, "the first events of a watch", func() {
+			t.Offload("the first events of a watch of "+w.want.kind.GroupVersionResource.Resource, time.Duration(b.looks)*perLook, w.patience, func() { first = b.choose() })
+		}); broken != nil {
+			w.first = nil
+			w.end("the watch cache panicked at its first events")
+			return
+		}
 		if w.first = nil; !w.closed {
 			w.sendFirst(first)
 		}

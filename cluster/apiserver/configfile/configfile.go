@@ -200,14 +200,7 @@ func (f *File) reload(t *sim.Task) {
 			continue
 		}
 		seen = hashOf(f.file)
-		c, err := f.Read(f.file)
-		switch {
-		case err != nil:
-		case c.Reuse != nil:
-			err = c.Reuse(t)
-		default:
-			c.Use(t)
-		}
+		c, err := f.take(t)
 		if err != nil {
 			f.refused = err.Error()
 			f.tell(t, &trace.ServerConfig{What: "refused", Hash: seen, Error: err.Error()})
@@ -215,6 +208,23 @@ func (f *File) reload(t *sim.Task) {
 		}
 		f.loaded(t, c)
 	}
+}
+
+// take takes up what the file says now. One at which that panics is refused.
+func (f *File) take(t *sim.Task) (c Config, err error) {
+	if broken := t.HandleCrashOn(trace.Ref{}, "the file "+f.Path, func() {
+		c, err = f.Read(f.file)
+		switch {
+		case err != nil:
+		case c.Reuse != nil:
+			err = c.Reuse(t)
+		default:
+			c.Use(t)
+		}
+	}); broken != nil {
+		err = broken
+	}
+	return c, err
 }
 
 func (f *File) tell(t *sim.Task, p *trace.ServerConfig) trace.ID {

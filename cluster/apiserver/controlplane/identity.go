@@ -11,6 +11,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // KeepIdentity keeps the server's identity in a Lease while there are several.
@@ -21,10 +22,10 @@ func (c *Controllers) KeepIdentity(t *sim.Task) {
 			continue
 		}
 		t.SetCauses()
-		c.renewIdentity(t)
+		_ = t.HandleCrashOn(trace.Ref{}, "the server's Lease", func() { c.renewIdentity(t) })
 		if c.Leads() && t.Elapsed() >= collected+identityLease {
 			collected = t.Elapsed()
-			c.collectIdentities(t)
+			_ = t.HandleCrashOn(trace.Ref{}, "the Leases of servers that have gone", func() { c.collectIdentities(t) })
 		}
 	}
 }

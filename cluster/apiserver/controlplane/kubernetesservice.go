@@ -14,6 +14,7 @@ import (
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // Pods find the API server by the Service kubernetes in the namespace default. Nobody
@@ -79,8 +80,8 @@ func kubernetesSlice(addresses []string) *discoveryv1.EndpointSlice {
 func (c *Controllers) KeepService(t *sim.Task) {
 	for first := true; ; first = false {
 		if t.SetCauses(); first || c.Leads() {
-			c.ReconcileService(t)
-			c.keepServiceCIDR(t)
+			_ = t.HandleCrashOn(client.Services.Ref(metav1.NamespaceDefault, serviceName), "the endpoints of the Service", func() { c.ReconcileService(t) })
+			_ = t.HandleCrashOn(trace.Ref{}, "the ServiceCIDR", func() { c.keepServiceCIDR(t) })
 		}
 		t.Sleep(ReconcileEvery)
 	}

@@ -93,7 +93,10 @@ func (d *Controllers) Run(t *sim.Task) {
 		delete(d.why, name)
 		if en := d.cache().Get(name); en != nil {
 			t.SetCauses(why)
-			d.sync(t, name, why, en.Object.(*apiextensionsv1.CustomResourceDefinition))
+			sync := func() { d.sync(t, name, why, en.Object.(*apiextensionsv1.CustomResourceDefinition)) }
+			if broken := t.HandleCrashOn(client.CustomResourceDefinitions.Ref("", name), "the definition", sync); broken != nil {
+				d.later(name, panickedAgain)
+			}
 		}
 	}
 }
@@ -124,11 +127,16 @@ func (d *Controllers) sync(t *sim.Task, name string, why trace.ID, crd *apiexten
 		causes := t.Causes()
 		d.p.Go("crd-finalizer/"+name, func(t *sim.Task) {
 			t.SetCauses(causes...)
-			d.end(t, name)
+			if broken := t.HandleCrashOn(client.CustomResourceDefinitions.Ref("", name), "the end of the definition", func() { d.end(t, name) }); broken != nil {
+				d.later(name, panickedAgain)
+			}
 			delete(d.going, name)
 		})
 	}
 }
+
+// panickedAgain is how long a definition at which a controller panicked waits.
+const panickedAgain = time.Minute
 
 // later queues a definition again after a time.
 func (d *Controllers) later(name string, after time.Duration) {

@@ -111,15 +111,16 @@ func (o *Objects) run(t *sim.Task) {
 	for {
 		switch {
 		case o.changed:
-			o.digest(t)
+			o.attempt(t, func() { o.digest(t) })
 		case !o.check:
 			o.wake.Wait(t)
 		case t.Elapsed() < o.due:
 			o.wake.WaitTimeout(t, o.due-t.Elapsed())
 		default:
 			o.check = false
+			failed := true
 			t.SetCauses(o.why)
-			if o.ensure(t) != nil {
+			if o.attempt(t, func() { failed = o.ensure(t) != nil }); failed {
 				o.later(t.Elapsed())
 			}
 		}
@@ -144,8 +145,14 @@ func (o *Objects) begin(t *sim.Task) {
 	}
 	o.there = true
 	o.FollowToo(o.why)
-	o.digest(t)
+	o.attempt(t, func() { o.digest(t) })
 	o.came.Broadcast()
+}
+
+// attempt runs what is done with all the objects. Where that panics the seats stay as they are, until
+// one of the objects changes.
+func (o *Objects) attempt(t *sim.Task, fn func()) {
+	_ = t.HandleCrashOn(trace.Ref{}, "priority and fairness", fn)
 }
 
 // initial are the objects by which the seats are shared out, as they would be

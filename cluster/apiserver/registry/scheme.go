@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/bound"
+	"kviz/cluster/sim"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -117,8 +118,17 @@ func (w *written) Write(p []byte) (int, error) {
 }
 
 // Decode is the inverse; the object gets the revision as its
-// resourceVersion.
-func Decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
+// resourceVersion. A value at which decoding panics cannot be decoded.
+func Decode(k *Kind, value []byte, revision int64) (obj runtime.Object, err error) {
+	defer func() {
+		if broken := sim.Recovered(recover()); broken != nil {
+			obj, err = nil, fmt.Errorf("decoding %s from storage: %s", k.Kind, broken.Brief())
+		}
+	}()
+	return decode(k, value, revision)
+}
+
+func decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
 	if k.Custom != nil {
 		return k.Custom.Version.Decode(k, value, revision)
 	}
@@ -170,7 +180,10 @@ func decodeForeign(k *Kind, value []byte, revision int64) (runtime.Object, error
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
-	obj, _, err := LaxJSON.Decode(value, &gvk, k.New())
+	obj, is, err := LaxJSON.Decode(value, &gvk, k.New())
+	if err == nil && *is != gvk {
+		err = fmt.Errorf("it is a %s of %s", is.Kind, is.GroupVersion())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s from storage: %w", k.Kind, err)
 	}
