@@ -42,7 +42,7 @@ func (p *endpoints) Listen(port int, kubeconfig string, names ...string) (*serve
 // one, past the API server: watches tell of it, nothing checks it. Closing the
 // cluster ends it.
 func (p *endpoints) ListenEtcd(port int, certificates string) (*etcdapi.Server, error) {
-	cfg := etcdapi.Config{Port: port, Metrics: p.etcd.metrics, Contain: p.etcd.k.Contain}
+	cfg := etcdapi.Config{Port: port, Metrics: p.etcd.metrics, Contain: p.etcd.contain}
 	if certificates != "" {
 		var err error
 		if cfg.TLS, err = etcdapi.MakeTLS(certificates); err != nil {

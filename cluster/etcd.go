@@ -215,6 +215,9 @@ func (e *etcd) beside(t *sim.Task, what string, do func() error) error {
 	return failed
 }
 
+// contain runs a part of the work for etcd's clients: a panic in it is the client's, who gets an error.
+func (e *etcd) contain(what string, fn func()) { _ = e.k.HandleCrash(what, fn) }
+
 // startBeside begins something that the store takes its time for, and that nobody waits for.
 func startBeside(k *sim.Kernel, what string, do func()) { k.Beside(what, do) }
 

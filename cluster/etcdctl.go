@@ -41,7 +41,7 @@ func (e etcdctl) Up(member string) bool {
 
 // Serve makes the store answer etcd's clients on the console's listeners.
 func (e etcdctl) Serve(cfg etcdapi.Config) (*etcdapi.Server, error) {
-	cfg.Contain = e.k.Contain
+	cfg.Contain = e.contain
 	return etcdapi.Serve(e.store, cfg)
 }
 

@@ -65,6 +65,7 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, req *request.Re
 		w.Header().Set(flowcontrol.ResponseHeaderMatchedFlowSchemaUID, string(resp.Flow.SchemaUID))
 	}
 	switch {
+	case panicked(w, err):
 	case errors.Is(err, sim.ErrStopped):
 		writeStatus(w, r, unavailable("the simulation has stopped"))
 	case resp == nil: // the client has gone

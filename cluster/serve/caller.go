@@ -119,6 +119,7 @@ func (h *Handler) mayAsk(w http.ResponseWriter, r *http.Request, req *request.Re
 		h.enter(inputAccess, in)
 	})
 	switch {
+	case panicked(w, err):
 	case err != nil:
 		writeStatus(w, r, unavailable("the simulation has stopped"))
 	case refused == nil:

@@ -11,6 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"kviz/cluster/apiserver/request"
+	"kviz/cluster/sim"
 )
 
 // statusOf is an error as the body that tells a client of it
@@ -52,6 +53,21 @@ func writeStatus(w http.ResponseWriter, r *http.Request, s *metav1.Status) {
 	w.Header().Set("Content-Type", out.info.MediaType)
 	w.WriteHeader(code)
 	_ = out.info.Serializer.Encode(s, w)
+}
+
+// writePanicked answers a request at which kviz panicked.
+func writePanicked(w http.ResponseWriter) {
+	http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
+}
+
+// panicked reports whether an error is a panic in the task of a request, and has answered then.
+func panicked(w http.ResponseWriter, err error) bool {
+	var broken *sim.PanicError
+	if !errors.As(err, &broken) {
+		return false
+	}
+	writePanicked(w)
+	return true
 }
 
 // writePathNotFound is what upstream's router says of a path it does not know.

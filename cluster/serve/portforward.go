@@ -104,7 +104,9 @@ type forwarder struct {
 
 // PortForward is portforward.PortForwarder. It is called by a goroutine of the library's.
 func (f forwarder) PortForward(_ context.Context, _, _ string, port int32, stream io.ReadWriteCloser) (err error) {
-	f.h.cfg.Kernel.Contain("a forwarded port", func() { err = f.forward(int(port), stream) })
+	if broken := f.h.cfg.Kernel.HandleCrash("a forwarded port", func() { err = f.forward(int(port), stream) }); broken != nil {
+		return broken
+	}
 	return err
 }
 

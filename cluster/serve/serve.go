@@ -130,8 +130,29 @@ func (h *Handler) Close() {
 	h.open.Wait()
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. One at which it panics gets 500, and the others go on
+// (apiserver pkg/server/filters/wrap.go WithPanicRecovery).
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	aborted := false
+	broken := h.cfg.Kernel.HandleCrash("request "+r.Method+" "+r.URL.Path, func() {
+		defer func() {
+			if v := recover(); v == http.ErrAbortHandler { //nolint:errorlint // it is panicked with as it is
+				aborted = true
+			} else if v != nil {
+				panic(v)
+			}
+		}()
+		h.serve(w, r)
+	})
+	if aborted {
+		panic(http.ErrAbortHandler)
+	}
+	if broken != nil {
+		writePanicked(w)
+	}
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	if h.closing.Err() != nil {
 		h.mu.Unlock()

@@ -66,19 +66,19 @@ func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *request.
 	case with.In == nil:
 	case s.TTY: // a key may be the one that ends the command
 		streams.In = stdio.NewInput(nil)
-		k.Beside("keys of a terminal", func() { one.keys(with.In) })
+		h.beside("keys of a terminal", func() { one.keys(with.In) }, one.leave)
 	default: // others end while their input is open
 		streams.In = stdio.NewInput(func() {
-			k.Beside("standard input", func() { one.readAll(with.In) })
+			h.beside("standard input", func() { one.readAll(with.In) }, one.leave)
 		})
 	}
 	flushed := make(chan struct{})
-	k.Beside("output of a container", func() {
+	h.beside("output of a container", func() {
 		defer close(flushed)
 		back.write()
-	})
+	}, one.leave)
 	one.streams = streams
-	defer context.AfterFunc(ctx, func() { k.Post(func() { one.close() }) })()
+	defer context.AfterFunc(ctx, one.leave)()
 	code, err := h.execute(ctx, caller, of, s, one)
 	back.close()
 	<-flushed
@@ -166,6 +166,19 @@ func (s *session) close() {
 		s.h.enter(inputLeft, input{Server: s.h.cfg.Name, Of: s.number})
 		s.streams.Close()
 	}
+}
+
+// leave is close for other goroutines than the kernel's.
+func (s *session) leave() { s.h.cfg.Kernel.Post(s.close) }
+
+// beside runs a part of one connection in a goroutine of its own. A panic in it ends the connection.
+func (h *Handler) beside(what string, fn, end func()) {
+	k := h.cfg.Kernel
+	k.Beside(what, func() {
+		if broken := k.HandleCrash(what, fn); broken != nil {
+			end()
+		}
+	})
 }
 
 // readAll reads an input to its end.

@@ -42,13 +42,13 @@ func (h *Handler) overSPDY(w http.ResponseWriter, r *http.Request, caller Caller
 	conn.SetIdleTimeout(idleSession)
 	ctx, gone := context.WithCancel(r.Context())
 	defer gone()
-	h.cfg.Kernel.Beside("end of a connection", func() {
+	h.beside("end of a connection", func() {
 		select {
 		case <-conn.CloseChan():
 			gone()
 		case <-ctx.Done():
 		}
-	})
+	}, gone)
 	with, last, ok := h.streamsOf(ctx, s, opened)
 	if !ok {
 		return
@@ -93,7 +93,7 @@ func (h *Handler) streamsOf(ctx context.Context, s *request.Session, opened <-ch
 			case corev1.StreamTypeStderr:
 				with.Err = stream
 			case corev1.StreamTypeResize:
-				h.cfg.Kernel.Beside("terminal sizes", func() { _, _ = io.Copy(io.Discard, stream) })
+				h.beside("terminal sizes", func() { _, _ = io.Copy(io.Discard, stream) }, func() {})
 			}
 		case <-late:
 			return with, nil, false

@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // minWatch is the shortest time after which the server ends a watch that set
@@ -115,23 +116,8 @@ func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller
 		defer func() { s.over = true }()
 		defer timer.Cancel()
 		t.SetCauses(causes...)
-		for n := 1; ; n++ {
-			e, ok := w.Recv(t)
-			if !ok {
-				return
-			}
-			if n%atOnce == 0 && beginning(w) {
-				t.Sleep(atOnce * perEvent)
-			}
-			if s.unread {
-				continue
-			}
-			s.put(timed{e, t.Now()})
-			if b, ok := w.(bounded); ok {
-				if n, waited, stuck := s.stuck(b.Room()); stuck {
-					b.TooSlow(n, waited)
-				}
-			}
+		if broken := t.HandleCrashOn(trace.Ref{}, "a watch of "+req.Resource.Resource, func() { s.follow(t) }); broken != nil {
+			w.Stop() // the client watches again
 		}
 	})
 	if k := t.Kernel(); caller.Waits {
@@ -139,6 +125,28 @@ func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller
 		task.OnEnd(func() { k.AddDemand(-1) })
 	}
 	return s
+}
+
+// follow takes what the watch tells until it ends.
+func (s *stream) follow(t *sim.Task) {
+	for n := 1; ; n++ {
+		e, ok := s.watch.Recv(t)
+		if !ok {
+			return
+		}
+		if n%atOnce == 0 && beginning(s.watch) {
+			t.Sleep(atOnce * perEvent)
+		}
+		if s.unread {
+			continue
+		}
+		s.put(timed{e, t.Now()})
+		if b, ok := s.watch.(bounded); ok {
+			if n, waited, stuck := s.stuck(b.Room()); stuck {
+				b.TooSlow(n, waited)
+			}
+		}
+	}
 }
 
 // expired is the stream of a watch that begins too long ago: 200, and then an

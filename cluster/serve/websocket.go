@@ -63,10 +63,10 @@ func (h *Handler) overWebSocket(w http.ResponseWriter, r *http.Request, caller C
 	ctx, gone := context.WithCancel(r.Context()) // which knows nothing of a connection that was taken over
 	defer gone()
 	sizes := streams[remotecommandconsts.StreamResize]
-	h.cfg.Kernel.Beside("terminal sizes", func() {
+	h.beside("terminal sizes", func() {
 		_, _ = io.Copy(io.Discard, sizes) // to the end of the connection
 		gone()
-	})
+	}, gone)
 	if _, err := first.Write([]byte{}); err != nil { // the client waits for something, and so knows that it is connected
 		return
 	}

@@ -13,8 +13,7 @@ func (s *Server) begin(what string, fn func()) {
 	s.running.Go(func() { s.cfg.Contain(what, fn) })
 }
 
-// errPanicked answers a call whose handler broke an invariant: the program is
-// about to end by [Config.Contain].
+// errPanicked answers a call whose handler panicked; [Config.Contain] decides what else comes of it.
 var errPanicked = status.Error(codes.Internal, "etcdserver: the handler of this call panicked")
 
 func (s *Server) containUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {

@@ -83,7 +83,11 @@ func (l *leaseServer) LeaseKeepAlive(stream pb.Lease_LeaseKeepAliveServer) error
 		return rpctypes.ErrGRPCStopped
 	}
 	ended := make(chan error, 1)
-	l.server.begin("keep leases alive", func() { ended <- l.keepAlive(stream) })
+	l.server.begin("keep leases alive", func() {
+		err := errPanicked
+		defer func() { ended <- err }()
+		err = l.keepAlive(stream)
+	})
 	select {
 	case err := <-ended:
 		return err

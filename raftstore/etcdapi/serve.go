@@ -74,8 +74,8 @@ type Config struct {
 	Unary  func(member string) grpc.UnaryServerInterceptor
 	Stream func(member string) grpc.StreamServerInterceptor
 	// Contain, if set, runs a part of the server's work in the calling goroutine and
-	// takes care of a panic in it: whoever owns the terminal gives it back first.
-	// Without it a panic ends the process as any other does.
+	// takes care of a panic in it: the call is answered with an error, and the server goes on
+	// unless Contain ends the process. Without it a panic ends the process as any other does.
 	Contain func(what string, fn func())
 
 	open func(network, address string) (net.Listener, error) // net.Listen, except in tests

@@ -110,15 +110,18 @@ func asCanceled(err error) error {
 func receive(server *Server, stream pb.Watch_WatchServer) (<-chan *pb.WatchRequest, <-chan error) {
 	requests, ended := make(chan *pb.WatchRequest), make(chan error, 1)
 	server.begin("receive watch requests", func() {
+		err := errPanicked
+		defer func() { ended <- err }()
 		for {
-			r, err := stream.Recv()
-			if err != nil {
-				ended <- err
+			r, failed := stream.Recv()
+			if failed != nil {
+				err = failed
 				return
 			}
 			select {
 			case requests <- r:
 			case <-stream.Context().Done():
+				err = stream.Context().Err()
 				return
 			}
 		}
