@@ -375,7 +375,7 @@ func (h *Host) toward(from Hot, dx, dy int) int {
 		}
 		a, b := h.placeOf(from, to), h.placeOf(to, from)
 		right, below := apart(a.X, a.W, b.X, b.W), apart(a.Y, a.H, b.Y, b.H)
-		ahead, across := right*dx, row*max(below, -below)
+		ahead, across := right*dx, 6*row*max(below, -below) // what is in the same rows is beside it
 		if dy != 0 {
 			ahead, across = row*below*dy, max(right, -right)
 		}
