@@ -61,6 +61,20 @@ func init() {
 		}
 		return fmt.Sprintf("%s has nothing more to do for %s", p.Controller, p.Key)
 	})
+	say(trace.ClientLimited, func(e *trace.Event, p *trace.ClientLimit) string {
+		who, limit := whose(e.Lane.String(), p.Client), fmt.Sprintf("%v requests a second and %d at once after a rest", p.QPS, p.Burst)
+		switch {
+		case p.Verb == "":
+			return fmt.Sprintf("a client of %s is ready: its rate limit is %s", who, limit)
+		case p.Delay == 0:
+			return fmt.Sprintf("%s may send %d more at once: the rate limit of its client is %s", who, p.Left(0), limit)
+		}
+		others := ""
+		if n := p.Waiting(0) - 1; n > 0 {
+			others = fmt.Sprintf(", and %s first", count(n, "other"))
+		}
+		return fmt.Sprintf("%s waits %s to %s %s: the rate limit of its client, %s, is used up%s", who, took(p.Delay), p.Verb, p.Resource, limit, others)
+	})
 	explains[trace.Converged] = func(e *trace.Event) string {
 		return fmt.Sprintf("%s is what its spec asks for", orElse(e.Object.String(), "the object"))
 	}

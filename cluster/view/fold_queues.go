@@ -253,7 +253,7 @@ func runsIn(lane, process string) bool {
 	return lane == process || process == trace.CompKCM && strings.HasSuffix(lane, "-controller")
 }
 
-// workersDied forgets what a process held in memory: queues, caches, runs.
+// workersDied forgets what a process held in memory: queues, caches, clients, runs.
 func (b *Builder) workersDied(e *trace.Event, process string) {
 	for _, q := range b.s.queues.values() {
 		if runsIn(q.Lane, process) {
@@ -266,6 +266,11 @@ func (b *Builder) workersDied(e *trace.Event, process string) {
 	for key, i := range entries(b.s.informers) {
 		if runsIn(i.Informer.Informer, process) {
 			b.s.informers.delete(key)
+		}
+	}
+	for key, c := range entries(b.s.clients) {
+		if runsIn(c.Lane, process) {
+			b.s.clients.delete(key)
 		}
 	}
 	for _, c := range b.s.controllers.values() {

@@ -163,6 +163,9 @@ type ReconcileRun struct {
 	Error      string
 	RequeueIn  time.Duration
 
+	HeldFor   time.Duration // how long some request of it waited for its client's rate limit
+	HeldUntil time.Duration // when the last of them is sent
+
 	CacheReads, LiveReads, Writes int // once it is done
 }
 

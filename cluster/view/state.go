@@ -55,6 +55,7 @@ type State struct {
 	informers   table[string, *Informer]
 	controllers table[string, *Controller]
 	leases      table[string, *Lease]
+	clients     table[string, *Client] // lane \0 name
 
 	nodes table[string, *Node]
 	flows table[uint64, *Flow]

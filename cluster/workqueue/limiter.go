@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kviz/cluster/sim"
+	"kviz/cluster/tokenbucket"
 )
 
 // The default controller rate limiter's numbers
@@ -26,13 +27,12 @@ type Limiter[K comparable] struct {
 
 	k        *sim.Kernel
 	failures map[K]int
-	tokens   float64
-	last     time.Duration
+	bucket   *tokenbucket.Bucket
 }
 
 // NewLimiter makes the default controller rate limiter.
 func NewLimiter[K comparable](k *sim.Kernel) *Limiter[K] {
-	return &Limiter[K]{Base: BaseDelay, Max: MaxDelay, k: k, failures: map[K]int{}, tokens: Burst, last: k.Elapsed()}
+	return &Limiter[K]{Base: BaseDelay, Max: MaxDelay, k: k, failures: map[K]int{}, bucket: tokenbucket.New(BucketQPS, Burst)}
 }
 
 // When counts a failure of the key and says how long it must wait.
@@ -56,14 +56,8 @@ func backoff(base time.Duration, failures int) time.Duration {
 	return time.Duration(d)
 }
 
-// reserve takes a token, now or in the future (golang.org/x/time/rate Reserve).
+// reserve takes a token of the bucket and says how long until it is there.
 func (l *Limiter[K]) reserve() time.Duration {
 	now := l.k.Elapsed()
-	l.tokens = min(Burst, l.tokens+(now-l.last).Seconds()*BucketQPS)
-	l.last = now
-	l.tokens--
-	if l.tokens >= 0 {
-		return 0
-	}
-	return time.Duration(-l.tokens / BucketQPS * float64(time.Second))
+	return l.bucket.Reserve(now).At - now
 }

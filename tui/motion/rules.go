@@ -319,7 +319,7 @@ func message(l *Light, p *trace.RaftMessage, answer bool) {
 
 func loops() {
 	at("", '◉', theme.Busy, trace.QueueAdd, trace.QueueDelay, trace.QueueGet, trace.QueueDone, trace.ReconcileStart, trace.ReconcileEnd,
-		trace.InformerSync, trace.InformerRelist, trace.InformerResync)
+		trace.InformerSync, trace.InformerRelist, trace.InformerResync, trace.ClientLimited)
 	on(trace.ReconcileAction, func(e *trace.Event, p *trace.Action, s *view.State) Light {
 		return Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '◉', Role: theme.Busy, Label: p.Verb + " " + p.Target.Kind, Rank: Write}
 	})
