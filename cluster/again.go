@@ -33,14 +33,16 @@ type bootedAs struct {
 	Nodes   int
 	Light   bool
 	Quota   int64
-	Closed  string // why it cannot be booted again; "" if it can
+	QPS     float32 `json:",omitempty"` // Config.Limits
+	Burst   int     `json:",omitempty"`
+	Closed  string  // why it cannot be booted again; "" if it can
 }
 
 // noteBoot notes it; on the kernel's goroutine.
 func noteBoot(k *sim.Kernel, cfg Config) {
 	b := bootedAs{
 		Version: trace.InputVersion, Seed: cfg.Seed, Epoch: k.Epoch(), Bare: cfg.Bare, Members: cfg.Members, Servers: cfg.Servers,
-		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota,
+		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst,
 	}
 	switch {
 	case cfg.Remote != nil:

@@ -99,14 +99,14 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays) {
 	c.servers.start("", t.Causes()).WaitReady(t)
 	c.servers.startPeers(t, cfg.Servers)
 	components := c.servers.components
-	startControllerManager(t, components, c.servers, slow)
+	startControllerManager(t, components, c.servers, slow, cfg.Limits)
 	if err := applyAddons(t, c.servers, c.nodes.cidr); isNoSpace(err) {
 		t.Process().Go("addons", func(t *sim.Task) { c.applyAddonsWhenRoom(t) })
 	} else if err != nil {
 		panic(err) // nothing else has touched the cluster yet
 	}
 	startDNS(t, components, c.servers, c.network)
-	startScheduler(t, components, c.servers, cfg.Nodes)
+	startScheduler(t, components, c.servers, cfg.Nodes, cfg.Limits)
 	unwatch := watchRoom(c.kernel, c.letIn)
 	watchReadiness(c.kernel, cfg.Nodes, t.Causes(), func(causes []trace.ID) {
 		unwatch()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/network"
@@ -40,6 +41,7 @@ type Config struct {
 	Speed   float64           // virtual seconds per real second; 0 is as fast as possible
 	Demand  bool              // time passes only while somebody waits for something: scripts
 	Light   bool              // nodes without a kube-proxy: very large clusters
+	Limits  throttle.Limits   // of the clients of kube-controller-manager and kube-scheduler (--kube-api-qps, --kube-api-burst); zero means upstream's
 	Quota   int64             // bytes that a member's database may have (etcd --quota-backend-bytes); 0 means 2 GiB
 	Limit   int               // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
 

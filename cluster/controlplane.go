@@ -3,6 +3,7 @@ package cluster
 import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/daemonset"
@@ -19,13 +20,13 @@ import (
 
 // startControllerManager starts kube-controller-manager, the runs of whose queues a fault
 // can make slower.
-func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays) {
+func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, limits throttle.Limits) {
 	lane := trace.Lane{Component: trace.CompKCM}
 	manager := components.add("controller-manager", lane, nil)
 	manager.start = func(p *sim.Process) {
 		authority := servers.first.Authenticators().Authority
 		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Exit: manager.exit,
+			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Limits: limits, Exit: manager.exit,
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {
@@ -46,11 +47,11 @@ func startDNS(t *sim.Task, components *components, servers *apiServers, network 
 
 // startScheduler starts kube-scheduler, which tells its verdicts and scores as fits a
 // cluster of so many nodes.
-func startScheduler(t *sim.Task, components *components, servers *apiServers, nodes int) {
+func startScheduler(t *sim.Task, components *components, servers *apiServers, nodes int, limits throttle.Limits) {
 	lane := trace.Lane{Component: trace.CompScheduler}
 	m := components.add("scheduler", lane, nil)
 	m.start = func(p *sim.Process) {
-		m.leave = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: traceNodes(nodes), Exit: m.exit}).Leave
+		m.leave = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: traceNodes(nodes), Limits: limits, Exit: m.exit}).Leave
 	}
 	m.begin(t.Causes(), "")
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kviz/cluster"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/raftstore/steady"
@@ -47,7 +48,9 @@ func forks() int {
 // every event on the way is what it was.
 func TestARunIsRunAgain(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]cluster.Config{"mvcc": {Bare: true}, "raft": {NoSync: true}} {
+	for name, cfg := range map[string]cluster.Config{
+		"mvcc": {Bare: true}, "raft": {NoSync: true}, "rate limits": {Bare: true, Limits: throttle.Limits{QPS: 2, Burst: 3}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			steady.Bubble(t, func(t *testing.T) {
 				for n := range forks() {

@@ -10,6 +10,7 @@ import (
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/fault"
 	"kviz/cluster/kubelet"
 	"kviz/cluster/metricsserver"
@@ -118,11 +119,12 @@ func (ns *nodes) addKubelet(n *node, token string) {
 	lane := trace.Lane{Component: trace.CompKubelet, Instance: n.name}
 	if token != "" {
 		n.join = &joining{bootstrap: kubelet.Bootstrap{
-			Node: n.name, Client: n.link.Wrap(ns.servers.bearer(lane, token)), Request: ns.servers.first.Authenticators().Authority.Request,
+			Node: n.name, Request: ns.servers.first.Authenticators().Authority.Request,
 		}}
 	}
 	n.kubelet = ns.components.add("kubelet/"+n.name, lane, func(p *sim.Process) {
 		if n.join != nil {
+			n.join.bootstrap.Client = throttle.New(p, lane, n.link.Wrap(ns.servers.bearer(lane, token)), "bootstrap", throttle.Limits{})
 			p.Go("bootstrap", n.bootstrap)
 			return
 		}

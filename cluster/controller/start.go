@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/clusterroleaggregation"
 	"kviz/cluster/controller/cronjob"
@@ -73,6 +74,8 @@ type Config struct {
 	// ClientFor gives the connection a controller uses, as upstream gives each
 	// its own ServiceAccount ("deployment-controller" …); nil: all use c.
 	ClientFor func(controller string) client.Interface
+	// Limits are how fast each client of it may send (--kube-api-qps, --kube-api-burst).
+	Limits throttle.Limits
 	// Exit ends the process because of an event, the loss of the Lease; nil:
 	// it is killed.
 	Exit func(why trace.ID)
@@ -98,9 +101,11 @@ func Start(p *sim.Process, c client.Interface, cfg Config) {
 	if cfg.Exit == nil {
 		cfg.Exit = func(trace.ID) { p.Kill() }
 	}
-	events := record.New(p, c, "kube-controller-manager")
+	clients := clients{p, c, cfg}
+	events := record.New(p, clients.root("kube-controller-manager"), "kube-controller-manager")
+	election := clients.root("leader-election")
 	p.Go("leader-election", func(t *sim.Task) {
-		leaderelection.Run(t, c, events, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, cfg.Exit)
+		leaderelection.Run(t, election, events, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, cfg.Exit)
 	})
 }
 
@@ -117,7 +122,8 @@ func resyncPeriod(p *sim.Process) time.Duration {
 
 // Run runs every controller without an election.
 func Run(p *sim.Process, c client.Interface, cfg Config) {
-	informers := informer.NewFactory(p, p.Lane, c)
+	clients := clients{p, c, cfg}
+	informers := informer.NewFactory(p, p.Lane, clients.root("shared-informers"))
 	informers.Resync = resyncPeriod(p)
 	var events *record.Recorder // made when there is something to tell
 	informers.Crashed = func(t *sim.Task, object trace.Ref, broken *sim.PanicError) {
@@ -127,11 +133,7 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note("kube-controller-manager", "controller"))
 	}
 	env := func(name, source string) *reconcile.Env {
-		own := c
-		if cfg.ClientFor != nil {
-			own = cfg.ClientFor(name)
-		}
-		e := reconcile.NewEnv(p, name, source, own, informers, cfg.Workers)
+		e := reconcile.NewEnv(p, name, source, clients.of(name), informers, cfg.Workers)
 		e.Around = cfg.Around
 		return e
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/informer"
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
@@ -37,8 +38,10 @@ type Server struct {
 	names network.APIResolver
 }
 
-// Start starts the server's informers in process p.
+// Start starts the server's informers in process p. Like CoreDNS it sets no rate limit, so
+// its client has client-go's.
 func Start(p *sim.Process, c client.Interface) *Server {
+	c = throttle.New(p, p.Lane, c, "coredns", throttle.Limits{})
 	f := informer.NewFactory(p, p.Lane, c)
 	cache := &cached{Interface: c, services: f.For(client.Services), slices: f.For(client.EndpointSlices)}
 	f.Start()

@@ -22,6 +22,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/informer"
 	"kviz/cluster/record"
 	"kviz/cluster/runtime"
@@ -62,12 +63,20 @@ type Config struct {
 	Quiet bool
 }
 
+// How fast a kubelet's clients may send (pkg/kubelet/apis/config/v1beta1 defaults.go:
+// kubeAPIQPS, kubeAPIBurst; eventRecordQPS, eventBurst).
+var (
+	apiLimits   = throttle.Limits{QPS: 50, Burst: 100}
+	eventLimits = throttle.Limits{QPS: 50, Burst: 100}
+)
+
 // Kubelet is the kubelet of one node.
 type Kubelet struct {
 	cfg  Config
 	p    *sim.Process
 	k    *sim.Kernel
 	c    client.Interface
+	beat client.Interface // for heartbeats: without a rate limit
 	rt   *runtime.Runtime
 	pods *informer.Informer
 	rec  *record.Recorder
@@ -86,11 +95,12 @@ type Kubelet struct {
 
 // Start starts a kubelet as tasks of p, whose lane is {kubelet, node}. Killing p
 // is a crash of the kubelet; Start with a new process and the same runtime is
-// its restart.
+// its restart. Its Events do not wait behind other requests, and its heartbeats wait for
+// nothing, so that a busy node is not taken for a dead one (cmd/kubelet/app/server.go run).
 func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) *Kubelet {
 	cfg.setDefaults()
 	kl := &Kubelet{
-		cfg: cfg, p: p, k: p.Kernel(), c: c, rt: rt,
+		cfg: cfg, p: p, k: p.Kernel(), c: throttle.New(p, p.Lane, c, "kubelet", apiLimits), beat: c, rt: rt,
 		rand:    p.Kernel().Rand("kubelet/" + cfg.Node),
 		started: p.Kernel().Elapsed(),
 		workers: map[string]*worker{},
@@ -98,14 +108,14 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 		pull:    newBackoff(pullBase, pullMax),
 		pullErr: map[string]string{},
 	}
-	kl.rec = record.New(p, c, "kubelet")
+	kl.rec = record.New(p, throttle.New(p, p.Lane, c, "events", eventLimits), "kubelet")
 	kl.relist.init(kl)
 	kl.node.init(kl)
 	rt.OnChange(kl.runtimeChanged)
 	rt.OnRead(kl.fill)
 	p.Go("node", kl.registerNode)
 
-	kl.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "spec.nodeName=" + cfg.Node, Crashed: func(t *sim.Task, pod trace.Ref, broken *sim.PanicError) {
+	kl.pods = informer.New(p, p.Lane, kl.c, client.Pods, "", informer.Options{FieldSelector: "spec.nodeName=" + cfg.Node, Crashed: func(t *sim.Task, pod trace.Ref, broken *sim.PanicError) {
 		kl.rec.EventRef(t, pod, corev1.EventTypeWarning, "KubeletPanic", "%s", broken.Note("kubelet", "kubelet"))
 	}})
 	kl.pods.AddHandler(informer.Handler{

@@ -271,7 +271,7 @@ func (n *nodeState) update(t *sim.Task, what string) {
 		if len(t.Causes()) == 0 {
 			t.SetCauses(n.kl.p.Began()) // as what it does by the clock
 		}
-		seen, err := client.Get[*corev1.Node](t, n.kl.c, client.Nodes, "", n.kl.cfg.Node)
+		seen, err := client.Get[*corev1.Node](t, n.kl.beat, client.Nodes, "", n.kl.cfg.Node)
 		if err != nil {
 			n.lost(err)
 			return
@@ -295,7 +295,7 @@ func (n *nodeState) update(t *sim.Task, what string) {
 	n.tellPressure(t, s.Conditions)
 	id := t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node(n.kl.cfg.Node, n.uid)), Payload: report(n.kl.cfg.Node, s.Conditions, ready.Message)})
 	t.SetCauses(id)
-	if _, err := n.kl.c.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status"); err != nil {
+	if _, err := n.kl.beat.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status"); err != nil {
 		n.lost(err)
 		return
 	}
@@ -412,9 +412,9 @@ func (n *nodeState) renewLease(t *sim.Task) {
 			},
 			Spec: coordv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &secs, RenewTime: &now},
 		}
-		made, err := client.Create(t, kl.c, client.Leases, leaseNamespace, l)
+		made, err := client.Create(t, kl.beat, client.Leases, leaseNamespace, l)
 		if apierrors.IsAlreadyExists(err) {
-			made, err = client.Get[*coordv1.Lease](t, kl.c, client.Leases, leaseNamespace, kl.cfg.Node)
+			made, err = client.Get[*coordv1.Lease](t, kl.beat, client.Leases, leaseNamespace, kl.cfg.Node)
 		}
 		if err != nil {
 			return // the next heartbeat tries again
@@ -426,7 +426,7 @@ func (n *nodeState) renewLease(t *sim.Task) {
 	}
 	l := n.lease.DeepCopy()
 	l.Spec.RenewTime, l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = &now, &holder, &secs
-	upd, err := client.Update(t, kl.c, client.Leases, leaseNamespace, l)
+	upd, err := client.Update(t, kl.beat, client.Leases, leaseNamespace, l)
 	if err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			n.lease = nil // look at it again

@@ -79,7 +79,7 @@ func (s *server) authorize(t *sim.Task, r *remote.Request) error {
 	} else {
 		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: r.Path, Verb: verb}
 	}
-	answer, err := client.Create(t, s.in.API, client.SubjectAccessReviews, "", review)
+	answer, err := client.Create(t, s.reviews, client.SubjectAccessReviews, "", review)
 	switch {
 	case err != nil:
 		return apierrors.NewInternalError(err)

@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/informer"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
@@ -66,18 +67,23 @@ func (s *Sample) pod(namespace, name string) *runtime.PodUsage {
 	return nil
 }
 
+// reviewLimits are how fast SubjectAccessReviews may be sent (apiserver
+// pkg/server/options/authorization.go getClient); its other client has client-go's limit.
+var reviewLimits = throttle.Limits{QPS: 200, Burst: 400}
+
 // server is the program in one container.
 type server struct {
 	in          runtime.Instance
 	scrape      Scrape
+	reviews     client.Interface // for SubjectAccessReviews
 	nodes, pods *informer.Informer
 	last, prev  map[string]*Sample // by node
 }
 
 // Start begins the program in a container.
 func Start(in runtime.Instance, scrape Scrape) runtime.Program {
-	s := &server{in: in, scrape: scrape, last: map[string]*Sample{}, prev: map[string]*Sample{}}
-	f := informer.NewFactory(in.Process, in.Process.Lane, in.API)
+	s := &server{in: in, scrape: scrape, reviews: throttle.New(in.Process, in.Process.Lane, in.API, "authorization", reviewLimits), last: map[string]*Sample{}, prev: map[string]*Sample{}}
+	f := informer.NewFactory(in.Process, in.Process.Lane, throttle.New(in.Process, in.Process.Lane, in.API, "metrics-server", throttle.Limits{}))
 	s.nodes, s.pods = f.For(client.Nodes), f.For(client.Pods)
 	f.Start()
 	in.Process.Go("scrape", func(t *sim.Task) {

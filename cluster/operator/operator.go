@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/runtime"
@@ -58,8 +59,10 @@ type operator struct {
 	loop     *reconcile.Loop
 }
 
-// Start begins the operator in a container.
+// Start begins the operator in a container. It sets no rate limit, so its client has
+// client-go's.
 func Start(in runtime.Instance) runtime.Program {
+	in.API = throttle.New(in.Process, trace.Lane{Component: Name}, in.API, Name, throttle.Limits{})
 	f := informer.NewFactory(in.Process, in.Process.Lane, in.API)
 	o := &operator{Env: reconcile.NewEnv(in.Process, Name, Name, in.API, f, 1), clusters: f.For(PostgresClusters)}
 	o.children = [3]child{

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/informer"
 	"kviz/cluster/network"
 	"kviz/cluster/record"
@@ -81,6 +82,10 @@ const (
 // (configSyncPeriod); what has not changed makes no work.
 const configSync = 15 * time.Minute
 
+// limits are how fast its client may send (pkg/proxy/apis/config/v1alpha1 defaults.go); it
+// only watches, which is not limited, unless the API server has no WatchList.
+var limits = throttle.Limits{QPS: 5, Burst: 10}
+
 const bySvc = "service"
 
 // Start starts a proxy as tasks of p, whose lane is {proxy, node}.
@@ -91,6 +96,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Proxy {
 	if cfg.Shared == nil {
 		cfg.Shared = NewShared()
 	}
+	c = throttle.New(p, p.Lane, c, "kube-proxy", limits)
 	px := &Proxy{cfg: cfg, p: p, k: p.Kernel(), blocks: map[string][]*block{}, changed: map[string][]trace.ID{}, full: true, whole: []trace.ID{p.Began()}, done: -minSyncPeriod}
 	px.client = c
 	px.services = informer.New(p, p.Lane, c, client.Services, "", informer.Options{Crashed: px.warn, LabelSelector: "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name", Resync: configSync})

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/events"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
@@ -61,6 +62,9 @@ type Config struct {
 	NoElection bool
 	// Plugins are more of them, beside the default ones (WithFrameworkOutOfTreeRegistry).
 	Plugins []framework.Plugin
+	// Limits are how fast each of its clients may send (clientConnection); default 50
+	// requests a second, burst 100.
+	Limits throttle.Limits
 	// Exit ends the process because of an event, the loss of the Lease; nil:
 	// it is killed.
 	Exit func(why trace.ID)
@@ -82,8 +86,15 @@ func (cfg Config) withDefaults(p *sim.Process) Config {
 	if cfg.TraceNodes == 0 {
 		cfg.TraceNodes = 64
 	}
+	cfg.Limits = cfg.Limits.Or(throttle.Limits{QPS: usualQPS, Burst: usualBurst})
 	return cfg
 }
+
+// How fast a client of the scheduler may send (pkg/scheduler/apis/config/v1 defaults.go).
+const (
+	usualQPS   = 50
+	usualBurst = 100
+)
 
 // host is the machine that the scheduler runs on.
 const host = "control-plane"
@@ -92,6 +103,7 @@ const host = "control-plane"
 type Scheduler struct {
 	process *sim.Process
 	client  client.Interface
+	lease   client.Interface // the client of the leader election
 	cfg     Config
 	events  *events.Recorder
 	// elections are recorded as core Events, as those of all components are.
@@ -116,13 +128,17 @@ type Scheduler struct {
 // Lease is lost, p is killed, as the real one exits.
 func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	cfg = cfg.withDefaults(p)
-	s := &Scheduler{process: p, client: c, cfg: cfg, cache: newCache(), nominator: newNominator()}
+	// Three clients, each with a rate limit of its own (cmd/kube-scheduler app/options
+	// createClients, makeLeaderElectionConfig).
+	lease, told := throttle.New(p, p.Lane, c, "leader-election", cfg.Limits), throttle.New(p, p.Lane, c, "events", cfg.Limits)
+	c = throttle.New(p, p.Lane, c, "scheduler", cfg.Limits)
+	s := &Scheduler{process: p, client: c, lease: lease, cfg: cfg, cache: newCache(), nominator: newNominator()}
 	s.objects = newObjects(p, c)
 	s.profile = newProfile(withPlugins(defaultPlugins(cfg, s), cfg.Plugins))
 	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
 	s.queue.crashed = s.warn
-	s.events = events.New(p, c, cfg.Name, host)
-	s.elections = record.New(p, c, cfg.Name)
+	s.events = events.New(p, told, cfg.Name, host)
+	s.elections = record.New(p, told, cfg.Name)
 	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{Crashed: s.warn})
 	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed", Crashed: s.warn})
 	s.addHandlers()
@@ -138,7 +154,7 @@ func (s *Scheduler) main(t *sim.Task) {
 		s.run(t)
 		return
 	}
-	leaderelection.Run(t, s.client, s.elections, Lease, s.cfg.Identity, s.run, s.cfg.Exit)
+	leaderelection.Run(t, s.lease, s.elections, Lease, s.cfg.Identity, s.run, s.cfg.Exit)
 }
 
 // run schedules pods, one after another, for as long as the process lives.
@@ -158,7 +174,7 @@ func (s *Scheduler) run(t *sim.Task) {
 // Leave gives up the Lease of a scheduler that has been stopped in an orderly
 // way, so that the next one can begin at once. It runs in a task of another
 // process: the scheduler's own has ended.
-func (s *Scheduler) Leave(t *sim.Task) { leaderelection.Release(t, s.client, Lease, s.cfg.Identity) }
+func (s *Scheduler) Leave(t *sim.Task) { leaderelection.Release(t, s.lease, Lease, s.cfg.Identity) }
 
 // Pending is how many pods wait in each queue.
 func (s *Scheduler) Pending() (active, backoff, unschedulable int) {

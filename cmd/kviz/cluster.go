@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
 	"kviz/cluster/secrets"
@@ -32,6 +33,8 @@ type shape struct {
 	quota   int64
 	nodes   int
 	servers int
+	qps     float32
+	burst   int
 	dataDir string
 	record  string
 	epoch   string
@@ -56,6 +59,8 @@ func (s *shape) register(f *pflag.FlagSet, speed, epoch string) {
 	f.Int64Var(&s.quota, "quota", 0, "how many bytes a member's database may have before the NOSPACE alarm (0: etcd's 2 GiB)")
 	f.IntVar(&s.nodes, "nodes", 3, "nodes of the cluster")
 	f.IntVar(&s.servers, "apiservers", 1, fmt.Sprintf("API servers, 1 to %d; two or more stand behind a load balancer", cluster.MostServers))
+	f.Float32Var(&s.qps, "kube-api-qps", 0, "requests a second of each controller's client and the scheduler's (0: 20 and 50; -1: no limit)")
+	f.IntVar(&s.burst, "kube-api-burst", 0, "requests that such a client may send at once after a rest (0: 30 and 100)")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.epoch, "epoch", epoch, "the cluster's date when its time begins: now, or a time as 2026-01-01T00:00:00Z")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
@@ -93,6 +98,10 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 	if s.servers < 1 || s.servers > cluster.MostServers {
 		return cfg, &usageError{text: fmt.Sprintf("--apiservers %d: want 1 to %d", s.servers, cluster.MostServers)}
 	}
+	if s.burst < 0 {
+		return cfg, &usageError{text: fmt.Sprintf("--kube-api-burst %d: want 1 or more, or 0 for 30 and 100", s.burst)}
+	}
+	cfg.Limits = throttle.Limits{QPS: s.qps, Burst: s.burst}
 	if s.nodes == 0 {
 		cfg.Nodes = -1
 	}

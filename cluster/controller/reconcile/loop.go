@@ -72,10 +72,11 @@ func (l *Loop) next(t *sim.Task) bool {
 		err = l.broke(t, run, broken)
 	}
 
-	t.SetCauses(run.start)
 	end := &trace.Reconcile{Controller: l.env.Name(), Key: key, Result: "done", RequeueIn: run.again}
 	end.CacheReads = l.env.Informers.Reads().End(t)
-	end.LiveReads, end.Writes = l.env.requests.end(t)
+	var wait trace.ID
+	end.LiveReads, end.Writes, wait = l.env.requests.end(t)
+	t.SetCauses(run.start, wait) // it ends when it does because of what it waited for
 	if run.again > 0 {
 		end.Result = "requeue"
 	}

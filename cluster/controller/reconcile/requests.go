@@ -6,39 +6,55 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // requests counts what a run asks of the API server: live reads, which a cache could
-// not answer well enough, and writes.
+// not answer well enough, and writes; and it notes what made the run wait.
 type requests struct {
 	client.Interface
 	live, writes map[*sim.Task]int
+	waits        map[*sim.Task]trace.ID // the last wait for the client's rate limit
 }
 
 func newRequests(c client.Interface) *requests {
-	return &requests{c, map[*sim.Task]int{}, map[*sim.Task]int{}}
+	r := &requests{c, map[*sim.Task]int{}, map[*sim.Task]int{}, map[*sim.Task]trace.ID{}}
+	throttle.OnWait(c, r.wait)
+	return r
+}
+
+func (c *requests) wait(t *sim.Task, id trace.ID) {
+	if c.waits[t].Compare(id) < 0 {
+		c.waits[t] = id
+	}
 }
 
 // Unwrap is the connection itself, for what more it can do.
 func (c *requests) Unwrap() client.Interface { return c.Interface }
 
-// end gives what a task has asked since it was last told, and forgets it.
-func (c *requests) end(t *sim.Task) (live, writes int) {
-	live, writes = c.live[t], c.writes[t]
+// end gives what a task has asked since its last end, and its last wait, zero for none; and
+// forgets them.
+func (c *requests) end(t *sim.Task) (live, writes int, wait trace.ID) {
+	live, writes, wait = c.live[t], c.writes[t], c.waits[t]
 	delete(c.live, t)
 	delete(c.writes, t)
-	return live, writes
+	delete(c.waits, t)
+	return live, writes, wait
 }
 
 // move has what one task asked for count as another's.
 func (c *requests) move(from, to *sim.Task) {
-	live, writes := c.end(from)
+	live, writes, wait := c.end(from)
 	if live > 0 {
 		c.live[to] += live
 	}
 	if writes > 0 {
 		c.writes[to] += writes
+	}
+	if !wait.IsZero() {
+		c.wait(to, wait)
 	}
 }
 

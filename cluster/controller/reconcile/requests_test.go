@@ -2,6 +2,8 @@ package reconcile_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
+	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
@@ -67,5 +70,48 @@ func TestCounts(t *testing.T) {
 		if got[key] != w {
 			t.Errorf("%s: %s, want %s", key, got[key], w)
 		}
+	}
+}
+
+// A run that its client's rate limit has held back ends because of the last wait, also where
+// tasks beside it waited; one that was not ends because of its beginning alone.
+func TestARunEndsBecauseOfItsWaits(t *testing.T) {
+	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
+		p := b.Kernel.NewProcess(trace.Lane{Component: "controller-manager"})
+		f := informer.NewFactory(p, p.Lane, b.Client())
+		limited := throttle.New(p, p.Lane, b.Client(), "waiting", throttle.Limits{QPS: 1, Burst: 2})
+		env := reconcile.NewEnv(p, "waiting", "waiting", limited, f, 1)
+		loop := reconcile.NewLoop(env, "waiting", client.Pods, func(run *reconcile.Run) error {
+			env.Parallel(run.T, "get", len(run.Name), func(t *sim.Task, _ int) {
+				_, _ = env.Client.Get(t, client.Pods, run.Namespace, run.Name)
+			})
+			return nil
+		})
+		loop.Start()
+		for _, key := range []string{"demo/aa", "demo/bb", "demo/c"} {
+			loop.Add(t, key)
+			t.Sleep(time.Minute)
+		}
+		loop.Add(t, "demo/dddd")
+		t.Sleep(time.Minute)
+	})
+	kinds := map[trace.ID]string{}
+	var got []string
+	for _, e := range b.Events {
+		kinds[e.ID] = string(e.Kind)
+		if p, ok := e.Payload.(*trace.ClientLimit); ok {
+			kinds[e.ID] += fmt.Sprint(" ", p.Delay)
+		}
+		if r, ok := e.Payload.(*trace.Reconcile); ok && e.Kind == trace.ReconcileEnd {
+			line := r.Key + ":"
+			for _, id := range e.Causes {
+				line += " " + kinds[id]
+			}
+			got = append(got, line)
+		}
+	}
+	want := []string{"demo/aa: reconcile.start", "demo/bb: reconcile.start", "demo/c: reconcile.start", "demo/dddd: reconcile.start client.limit 2s"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
