@@ -202,3 +202,35 @@ func TestMarkOfARun(t *testing.T) {
 		t.Errorf("the run is at %v, with what it did at %v", row, all)
 	}
 }
+
+// A client that has used up its burst: what its component may still send, what waits, and
+// the run that waits; two seconds later the waits are over, and it says what they have cost.
+func TestClients(t *testing.T) {
+	tape := tuitest.NewTape()
+	limit := func(component, instance, client string, p trace.ClientLimit, causes ...trace.ID) {
+		p.Client = client
+		tape.After(time.Millisecond).Emit(component, instance, trace.ClientLimited, trace.Ref{Kind: "Pod", Namespace: "demo"}, &p, causes...)
+	}
+	limit("scheduler", "", "scheduler", trace.ClientLimit{Verb: "create", Resource: "pods", QPS: 50, Burst: 100, Tokens: 99})
+	limit("scheduler", "", "leader-election", trace.ClientLimit{Verb: "get", Resource: "leases", QPS: 50, Burst: 100, Tokens: 99})
+	limit("kubelet", "node-1", "kubelet", trace.ClientLimit{Verb: "patch", Resource: "pods", QPS: 50, Burst: 100, Tokens: 31})
+	run := tape.Emit("replicaset-controller", "", trace.ReconcileStart, trace.Ref{}, &trace.Reconcile{Controller: "replicaset", Key: "demo/api"})
+	for n := 1; n <= 3; n++ {
+		limit("replicaset-controller", "", "replicaset-controller", trace.ClientLimit{
+			Verb: "create", Resource: "pods", QPS: 20, Burst: 30, Tokens: -float64(n), Delay: time.Duration(n) * 50 * time.Millisecond,
+		}, run)
+	}
+	var out strings.Builder
+	show := func(moves ...string) {
+		h := tape.History()
+		for _, size := range [][2]int{{78, 12}, {118, 12}} {
+			out.WriteString(tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], moves...)))
+		}
+	}
+	show()
+	show("do queues.part", "do queues.part")
+	tape.After(2*time.Second).Emit("replicaset-controller", "", trace.ReconcileEnd, trace.Ref{}, &trace.Reconcile{Controller: "replicaset", Key: "demo/api", Result: "done", Writes: 3}, run)
+	show()
+	show("do queues.part", "do queues.part")
+	tuitest.Golden(t, "clients", out.String())
+}

@@ -28,11 +28,12 @@ type Queues struct {
 
 var about = pane.Info{
 	Name: "queues", Title: "Work queues",
-	Kinds: []string{"act", "done", "informer", "key", "lease", "owner", "queue", "run"},
+	Kinds: []string{"act", "client", "done", "informer", "key", "lease", "owner", "queue", "run"},
 	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
 		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles. What a worker reads is " +
-		"its component's own cache, the informer's (v): it may be behind.",
+		"its component's own cache, the informer's (v): it may be behind. What it writes goes through its component's client, " +
+		"which sends so many requests a second and no more (v v).",
 	Legend: [][2]string{
 		{"▁▃▇", "how many keys were ready lately"},
 		{"▐web▌", "a key that has just come, or found itself there"},
@@ -42,6 +43,7 @@ var about = pane.Info{
 		{"◷", "delayed: waits for its time"},
 		{"retry 4", "failed four times"},
 		{"≠", "wanted differs from observed; a cache from the store"},
+		{"▰▱", "requests that a client may send at once, of its burst"},
 	},
 }
 
@@ -57,7 +59,8 @@ func New() *Queues {
 	p.Key(keymap.Bind("queues.idle", "idle ones", "Show or hide the queues that never had a key.", "i"), pane.Flip(&p.idle))
 	p.Views("queues.part", "informers",
 		pane.View{Name: "queues", Means: "the work queues", Draw: p.drawQueues, Note: noteQueues},
-		pane.View{Name: "informers", Means: "the informers' caches beside the store", Draw: drawInformers, Note: noteInformers})
+		pane.View{Name: "informers", Means: "the informers' caches beside the store", Draw: drawInformers, Note: noteInformers},
+		pane.View{Name: "clients", Means: "the components' clients and their rate limits", Draw: drawClients, Note: noteClients})
 	p.Key(keymap.Bind("queues.slowness", "why slow", "In the store pane, the chart of how slowness climbs: slow disks, commits and requests below, long queues on top, over the same time.", "c"), func(pane.Subject, *pane.Frame) action.Action {
 		return action.Focus{Pane: "store", Do: pane.Slowness}
 	})
@@ -324,6 +327,8 @@ func drawRun(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.Re
 		} else if len(r.Actions) == 0 {
 			word = "last: nothing to do"
 		}
+	} else if wait := held(r, f.S.At); wait != "" {
+		st, word = theme.Warn, wait
 	}
 	if f.Fresh(event) {
 		st |= grid.Fresh
@@ -360,6 +365,9 @@ func took(r *view.ReconcileRun) string {
 	text := ""
 	if d := r.Took(); d > 0 {
 		text += " · took " + words.Dur(d)
+	}
+	if r.HeldFor > 0 {
+		text += " · held back " + words.Dur(r.HeldFor)
 	}
 	if r.Waited > 0 {
 		text += " · waited " + words.Dur(r.Waited)
