@@ -7,6 +7,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"kviz/cluster/runtime"
+	"kviz/cluster/sim"
 	"kviz/raftstore"
 )
 
@@ -24,6 +25,20 @@ func (c *Cluster) Held() (map[string][]byte, error) {
 		held[string(kv.Key)] = kv.Value
 	}
 	return held, nil
+}
+
+// PutRaw writes to the store, past the API server, as etcdctl does.
+func (c *Cluster) PutRaw(key string, value []byte) error {
+	got := make(chan *raftstore.Result, 1)
+	c.etcd.store.Do(&pb.InternalRaftRequest{Put: &pb.PutRequest{Key: []byte(key), Value: value}}, func(r *raftstore.Result) { got <- r })
+	return (<-got).Err
+}
+
+// Panic has a task of a component panic.
+func (c *Cluster) Panic(target string) error {
+	return c.kernel.Do(func() {
+		c.nodes.components.find(target).p.Go("of the test", func(*sim.Task) { panic("out of luck") })
+	})
 }
 
 // Running lists the containers that run on a node, as "namespace/pod container ID";
