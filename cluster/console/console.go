@@ -15,7 +15,8 @@
 // with kubectl, which knows nothing of it.
 //
 // Its commands are packages of their own: kubectl, etcd (etcdctl and etcdutl), verbs
-// (kviz) and tools (cat, grep and the like); package command has what they share.
+// (kviz), languages (awk and jq) and tools (cat, grep and the like); package command has what they
+// share.
 //
 // Start reading at [Console.Exec], then [Console.perform], then kubectl.
 package console
@@ -26,6 +27,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"sort"
 	"sync"
 
@@ -34,6 +36,7 @@ import (
 	"kviz/cluster/console/etcd"
 	"kviz/cluster/console/etcdtool"
 	"kviz/cluster/console/kubectl"
+	"kviz/cluster/console/languages"
 	"kviz/cluster/console/tools"
 	"kviz/cluster/console/verbs"
 	"kviz/cluster/control"
@@ -150,9 +153,12 @@ func (c *Console) Commands() []string {
 	for n := range c.commands {
 		names = append(names, n)
 	}
-	names = append(names, tools.Names()...)
+	names = append(append(names, tools.Names()...), languages.Names()...)
+	for n := range ofShell {
+		names = append(names, n)
+	}
 	sort.Strings(names)
-	return names
+	return slices.Compact(names)
 }
 
 func (c *Console) command(name string) command.Func {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -15,7 +14,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"kviz/cluster/console/command"
-	"kviz/cluster/console/tools"
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
 	"kviz/cluster/script"
@@ -92,7 +90,7 @@ func (s *Session) copy() *Session {
 // runner that it was copied from; whose line they serve the context tells.
 type shellOf struct{}
 
-func session(ctx context.Context) *Session { return ctx.Value(shellOf{}).(*Session) }
+func session(ctx context.Context) *Session { s, _ := ctx.Value(shellOf{}).(*Session); return s }
 
 // exec runs a line, in the folder dir if it is not "". s.busy is held.
 func (s *Session) exec(ctx context.Context, dir, line string, io control.Streams) int {
@@ -149,11 +147,7 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 	var writing sync.Mutex
 	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
 	if s.runner == nil {
-		options := []interp.RunnerOption{interp.StdIO(stdin, out, errOut), interp.ExecHandlers(handle), interp.CallHandler(help)}
-		if s.within != nil {
-			options = append(options, s.within.options()...)
-		}
-		s.runner, err = interp.New(options...)
+		s.runner, err = interp.New(s.options(stdin, out, errOut)...)
 		if err != nil {
 			fmt.Fprintf(streams.Err, "console: %v\n", err)
 			return 1
@@ -173,6 +167,15 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 		return 1
 	}
 	return 0
+}
+
+// options are those of the session's shell, and of the shells in it.
+func (s *Session) options(in *os.File, out, errOut io.Writer) []interp.RunnerOption {
+	options := []interp.RunnerOption{interp.StdIO(in, out, errOut), interp.ExecHandlers(handle), interp.CallHandler(help)}
+	if s.within != nil {
+		options = append(options, s.within.options()...)
+	}
+	return options
 }
 
 // stdinFile gives what the shell reads from as a file. Input that is no file
@@ -224,6 +227,7 @@ func orDiscard(w io.Writer) io.Writer {
 // & of a line that is one command and says it in [control.Streams].
 const (
 	oneAtATime  = "this shell runs one command at a time: there is no & here"
+	inPart      = "& is not possible in a shell within a shell: put it behind the whole command"
 	partOfALine = "& puts a whole line behind, not a part of it: type what is to run first as a line of its own, or { A; B; } & to put both behind"
 )
 
@@ -288,7 +292,6 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		s := session(ctx)
 		hc := interp.HandlerCtx(ctx)
-		var exit int
 		var last lastLine
 		errOut := io.MultiWriter(orDiscard(hc.Stderr), &last)
 		inv := &command.Invocation{
@@ -308,16 +311,7 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		if s.source != "console" && !strings.Contains(s.source, ":") {
 			inv.Source = fmt.Sprintf("%s:%d", s.source, hc.Pos.Line())
 		}
-		name := args[0]
-		switch {
-		case slices.Contains(tools.Names(), name):
-			exit = runTool(ctx, inv)
-		case s.c.command(name) != nil:
-			exit = s.c.perform(ctx, inv, s.c.command(name))
-		default:
-			fmt.Fprintf(errOut, "%s: command not found%s\n", name, s.hint(name))
-			exit = 127
-		}
+		exit := s.invoke(ctx, inv)
 		if exit != 0 {
 			s.note(failure{
 				line: hc.Pos.Line(), words: quoteAll(args), exit: exit, event: inv.Cause, err: last.String(),

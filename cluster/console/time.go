@@ -47,9 +47,9 @@ func (c *Console) timeout(ctx context.Context, inv *command.Invocation) int {
 		fmt.Fprintf(inv.Err, "timeout: %v\n", err)
 		return 2
 	}
-	run := c.command(inv.Args[2])
-	if run == nil {
-		fmt.Fprintf(inv.Err, "timeout: %s: command not found (timeout knows the commands that wait: kubectl, kviz, sleep)\n", inv.Args[2])
+	run, _ := c.find(inv.Args[2])
+	if run == nil || ofShell[inv.Args[2]] != nil && session(ctx) == nil {
+		fmt.Fprintf(inv.Err, "timeout: %s: command not found\n", inv.Args[2])
 		return 127
 	}
 	k := inv.Kernel
