@@ -13,7 +13,7 @@ import (
 func (m *Explorer) explain() frame.Explain {
 	s := m.travel.State()
 	x := frame.Explain{Notice: m.notice.text, Path: m.path()}
-	if s.Event != nil && (!m.runs() || m.bright() != nil) {
+	if s.Event != nil && (!m.runs() || m.bright() != nil && !m.moving.teller.Saying()) {
 		x.Event = m.told()
 		x.Means = s.Meaning(x.Event)
 		return x

@@ -34,14 +34,34 @@ const (
 // always is a command that does not depend on how things stand.
 func always(line string) func(*view.State) string { return func(*view.State) string { return line } }
 
-// apply is half a second in which everybody does something at once, then three and a half of
-// waiting for containers, and for the proxies to know of them.
+// apply is a tenth of a second in which everything happens at once, slow enough to be seen, then some seconds of waiting for
+// containers, and for the proxies to know of them.
 func apply() *tour {
+	const pods = `objects("pods", "demo")`
+	until := expr.MustCompile
 	return &tour{
 		name: action.Apply,
 		legs: []leg{
-			{line: always(applyHello), speed: 0.02, takes: 500 * time.Millisecond},
-			{speed: 0.1, takes: 3500 * time.Millisecond},
+			{
+				says: "Your apply goes through the stages of the API server, and into the store.", line: always(applyHello), quiet: true,
+				speed: 0.004, takes: 100 * time.Millisecond, until: until(`object("deployments", "demo", "hello-deploy").spec.replicas > 0`),
+			},
+			{
+				says: "Controllers see the Deployment and make a ReplicaSet, then two pods.", quiet: true,
+				speed: 0.004, takes: 100 * time.Millisecond, until: until(pods + `.size() > 1`),
+			},
+			{
+				says: "The scheduler chooses a node for each pod.", quiet: true,
+				speed: 0.004, takes: 100 * time.Millisecond, until: until(pods + `.size() > 1 && ` + pods + `.all(p, p.spec.nodeName != "")`),
+			},
+			{
+				says: "The kubelets there pull the image and start the containers.", quiet: true,
+				speed: 0.2, takes: 5 * time.Second, until: until(pods + `.all(p, p.status.phase == "Running")`),
+			},
+			{
+				says: "The pods are Ready: the Service gets their addresses, each node its rules.", quiet: true,
+				speed: 0.1, takes: 2 * time.Second, until: until(helloOut),
+			},
 		},
 		ends: "that was the apply: . steps along it, w asks why, , goes back",
 	}

@@ -22,22 +22,22 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 	add := func(label, note, key string, stay bool, do action.Action) {
 		items = append(items, overlay.Item{Label: overlay.Padded(label, 11), Note: note, Key: key, Stay: stay, Do: do})
 	}
-	add("Watch", "an apply, 60 seconds: it runs by itself, any key takes over", "", false, action.Watch{Name: action.Apply})
-	add("Explore", "watch the cluster, pause it, step, break it, ask why", "", false, action.Explore{})
+	add("Watch", "an apply, told step by step", "", false, action.Watch{Name: action.Apply})
+	add("Explore", "pause, step, break, ask why", "", false, action.Explore{})
 	if lessons > 0 {
-		add("Lessons", fmt.Sprintf("learn by doing, step by step (%d of %d done)", done, lessons), "", true, action.Lessons)
+		add("Lessons", fmt.Sprintf("learn by doing, %d of %d done", done, lessons), "", true, action.Lessons)
 	}
 	if len(scenarios) > 0 {
-		add("Scenarios", "set a scene and see what comes of it", "", true, action.Scenarios)
+		add("Scenarios", "one scene, then it is yours", "", true, action.Scenarios)
 	}
 	if recordings {
-		add("Recording", "open a run that was saved, and go back and forth in it", "", true, action.Recordings)
+		add("Recording", "open a run that was saved", "", true, action.Recordings)
 	}
-	add("Declarative", "a minute: what should be, said twice (f3, f4: two more)", "f2", false, action.Watch{Name: action.Declarative})
-	add("Convergence", "a minute: what is taken away comes back", "f3", false, action.Watch{Name: action.Convergence})
-	add("Distributed", "a minute: one member dies, then two", "f4", false, action.Watch{Name: action.Distributed})
-	add("Keys", "what can be pressed", "?", true, action.Key(keymap.Help))
-	add("Quit", "leave; who did something is asked whether to save it", "q", false, action.Quit{})
+	add("Declarative", "a minute: apply it twice", "f2", false, action.Watch{Name: action.Declarative})
+	add("Convergence", "a minute: what is missing returns", "f3", false, action.Watch{Name: action.Convergence})
+	add("Distributed", "a minute: one member dies, two", "f4", false, action.Watch{Name: action.Distributed})
+	add("Keys", "all keys on one page", "?", true, action.Key(keymap.Help))
+	add("Quit", "leave, and save if you like", "q", false, action.Quit{})
 	return &overlay.Picker{
 		Title: "kviz · a debugger for Kubernetes", Items: items, Beside: true,
 		Intro: "A whole cluster runs in this program: a replicated store, a control plane, nodes, a service network. Everything that happens in it is an event you can stop at.",

@@ -172,6 +172,9 @@ func (t *Teller) Telling() bool {
 	return t.line.Text != "" && (t.now < t.until || t.now-t.began < fresh)
 }
 
+// Saying reports whether the line is a sentence of the explorer's own that has not been read yet.
+func (t *Teller) Saying() bool { return t.now < t.until }
+
 // Busy reports whether time has to be counted on.
 func (t *Teller) Busy() bool { return len(t.queue) > 0 || t.Telling() }
 
