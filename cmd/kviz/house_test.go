@@ -149,7 +149,6 @@ var edges = map[string]string{
 	"cluster/comparison.go":     "tells, beside the kernel, how long a run takes to be run again",
 	"cluster/fork.go":           "runs a run again as fast as the machine can, and compares it beside the kernel",
 	"cluster/odds":              "runs branches of a run side by side, and tells how long that takes",
-	"cluster/endpoints.go":      "network edge: etcd's API for clients of other processes, on gRPC's goroutines",
 	"cluster/etcd.go":           "waits for the store's members and disks, on goroutines beside the kernel",
 	"cluster/etcdctl.go":        "the console's etcdctl: etcd's API on gRPC's goroutines, and waiting for a member",
 }
