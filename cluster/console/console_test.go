@@ -235,6 +235,11 @@ func TestNothingIsNestedTooDeep(t *testing.T) {
 	if err := b.RunScript(t.Context(), "deep.sh", "echo one\n"+deep, control.Streams{}); err == nil || !strings.Contains(err.Error(), "nested too deep") {
 		t.Errorf("a script: %v", err)
 	}
+	for _, line := range []string{"f() { f; }; f", "f() { g; }; g() { (f); }; f", "f() { echo $(f); }; f"} {
+		if got := b.typed(make(chan struct{}), line); !strings.Contains(got, "run in one another") {
+			t.Errorf("%s: %.200q", line, got)
+		}
+	}
 	if got := b.typed(make(chan struct{}), "echo here"); got != "here" {
 		t.Errorf("the next line: %q", got)
 	}

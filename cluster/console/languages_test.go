@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -98,8 +99,8 @@ func TestProgramsInALessonsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
-		t.Skip("no symbolic links here")
+	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil && runtime.GOOS != "windows" { // which may refuse links
+		t.Fatal(err)
 	}
 	within := func(line string) string {
 		var out bytes.Buffer

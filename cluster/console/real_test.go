@@ -39,7 +39,7 @@ func TestToolsAreTheRealOnes(t *testing.T) {
 					continue
 				}
 				if os.Getenv("KVIZ_RECORD") == "1" {
-					got.WriteString(real(t, dir, line))
+					got.WriteString(ofTheMachine(t, dir, line))
 				} else {
 					got.WriteString(b.run(t, line))
 				}
@@ -55,8 +55,8 @@ func TestToolsAreTheRealOnes(t *testing.T) {
 	}
 }
 
-// real runs a line in the machine's bash.
-func real(t *testing.T, dir, line string) string {
+// ofTheMachine runs a line in the machine's bash.
+func ofTheMachine(t *testing.T, dir, line string) string {
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80")
 	var out bytes.Buffer

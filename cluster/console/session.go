@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -226,7 +227,7 @@ func orDiscard(w io.Writer) io.Writer {
 // What is said of an & in a script, and at the prompt of the explorer, which takes off the
 // & of a line that is one command and says it in [control.Streams].
 const (
-	oneAtATime  = "this shell runs one command at a time: there is no & here"
+	oneAtATime  = "a script runs one command at a time, so that it leaves the same trace every time: there is no & here. timeout 30s COMMAND ends what would wait for ever; in the explorer, a line that ends in & runs in the background"
 	inPart      = "& is not possible in a shell within a shell: put it behind the whole command"
 	partOfALine = "& puts a whole line behind, not a part of it: type what is to run first as a line of its own, or { A; B; } & to put both behind"
 )
@@ -254,8 +255,17 @@ func place(name string, line uint) string {
 	return fmt.Sprintf("%s:%d", name, line)
 }
 
-// help tells the console's commands where the shell would tell its own.
+// mostFrames is how many calls of the interpreter may be in one another: some 1,000 of a shell's
+// functions. Without a limit, f() { f; } would overflow the stack, which ends the process.
+const mostFrames = 10_000
+
+// help tells the console's commands where the shell would tell its own. It sees each command before it
+// runs, and stops those that are too deep in others.
 func help(ctx context.Context, args []string) ([]string, error) {
+	var pc [1]uintptr
+	if runtime.Callers(mostFrames, pc[:]) > 0 {
+		return nil, fmt.Errorf("%s: too many functions or scripts run in one another", args[0])
+	}
 	if len(args) != 1 || args[0] != "help" {
 		return args, nil
 	}
@@ -269,7 +279,7 @@ func help(ctx context.Context, args []string) ([]string, error) {
 			others = append(others, name)
 		}
 	}
-	fmt.Fprintf(w, "%-10s small forms of the programs of these names; the shell itself: help NAME, as in help for\n", strings.Join(others, ", "))
+	fmt.Fprintf(w, "%-10s the programs of these names: kviz help tools; the shell itself: help NAME, as in help for\n", strings.Join(others, ", "))
 	if s.c.command("kviz") != nil {
 		fmt.Fprintf(w, "%-10s drives the simulation: kviz help\n", "kviz")
 	}

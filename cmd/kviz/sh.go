@@ -25,7 +25,8 @@ func shCommand() *command {
 		name: "sh", usage: "[-c COMMAND] [flags]",
 		short: "the console of a fresh cluster, without the explorer",
 		long: `Without -c, lines are read from standard input. kubectl is there, kviz (pause, step, wait, why …),
-on NODE COMMAND, and small text tools. Time passes only while a command waits for something.`,
+on NODE COMMAND, and text tools (grep, sed, awk, jq, xargs …). Time passes only while a command waits
+for something.`,
 		example: `kviz sh -c 'kubectl get nodes'`,
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "max", fixedEpoch)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
 // memory is files that are in memory.
@@ -211,7 +213,7 @@ func TestPatternsAreBounded(t *testing.T) {
 // What diff leaves unmarked is the same in both texts, and there is no shorter difference where
 // there is none at all.
 func TestDiffMarksWhatDiffers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 0, 30)
 		a, b := &text{lines: lines.Draw(t, "a"), ends: true}, &text{lines: lines.Draw(t, "b"), ends: true}
 		a.changed, b.changed = make([]bool, len(a.lines)), make([]bool, len(b.lines))
