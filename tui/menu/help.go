@@ -15,7 +15,7 @@ import (
 func Help(info pane.Info, key string, keys *keymap.Map, panes int) overlay.Overlay {
 	title := strings.TrimSpace(key + " " + info.Title)
 	return &overlay.Page{Title: "Help · " + title, Rows: func(w int) []overlay.Row {
-		var rows []overlay.Row
+		rows := firstKeys(keys, w)
 		for _, l := range overlay.Lines(info.Means, w) {
 			rows = append(rows, overlay.Row{{Text: l}})
 		}
@@ -55,6 +55,42 @@ func Help(info pane.Info, key string, keys *keymap.Map, panes int) overlay.Overl
 		}
 		return rows
 	}}
+}
+
+// first are the keys with which one can do most, each with what it does in some words.
+var first = [...]struct{ action, does string }{
+	{keymap.Pause, "stand still, and go on"},
+	{keymap.StepInto, "one step along what you did last"},
+	{keymap.Back, "one step back in time"},
+	{keymap.Why, "why is what is under the cursor?"},
+	{keymap.Console, "the console: kubectl, etcdctl, help"},
+	{keymap.Faults, "break what is under the cursor"},
+	{keymap.Fork, "in the past: run again from here"},
+	{keymap.Compare, "compare two runs side by side"},
+	{keymap.Palette, "do anything, found by its name"},
+	{keymap.Quit, "leave"},
+}
+
+// firstKeys are the ten keys that matter, two in a row where there is room.
+func firstKeys(keys *keymap.Map, w int) []overlay.Row {
+	rows := []overlay.Row{{{Text: "Ten keys to begin with", Style: theme.Title}}}
+	columns := 1
+	if w >= 88 {
+		columns = 2
+	}
+	half := (len(first) + columns - 1) / columns
+	for i := range half {
+		var row overlay.Row
+		for k := i; k < len(first); k += half {
+			b, ok := keys.Get(first[k].action)
+			if !ok {
+				continue
+			}
+			row = append(row, grid.Span{Text: "  " + overlay.Padded(b.Labels(), 8) + " ", Style: theme.Key}, grid.Span{Text: overlay.Padded(first[k].does, 34)})
+		}
+		rows = append(rows, row)
+	}
+	return append(rows, nil)
 }
 
 // focuses reports whether a key gives a pane the focus; those stand together.

@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/raftstore/steady"
 	"kviz/tui/grid"
 	"kviz/tui/motion"
 	"kviz/tui/pane"
@@ -137,7 +138,7 @@ func (s *raftStory) happens() {
 // Whatever happens to a store, and whatever moves meanwhile: who leads, who stands, who is down, in which term
 // everybody is and how far its log goes is drawn as the state has it, at every size; and what moves covers no word.
 func TestThePictureIsTheState(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	steady.Check(t, func(t *rapid.T) {
 		story := newRaftStory(t)
 		player := motion.New(motion.Full)
 		seen := 0

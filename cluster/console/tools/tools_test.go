@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/raftstore/steady"
+
 )
 
 // memory is files that are in memory.
