@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"kviz/raftstore/steady"
-
 )
 
 // memory is files that are in memory.
