@@ -69,7 +69,7 @@ func (l *Lesson) Terms(all []*Lesson, glossary []string) error {
 	slices.Sort(words)
 	var wrong []error
 	for _, w := range slices.Compact(words) {
-		if before[strings.ToLower(w)] || slices.Contains(l.Explain, w) || slices.Contains(everyday, strings.ToLower(w)) {
+		if before[strings.ToLower(w)] || slices.Contains(l.Explain, w) || slices.Contains(everyday, strings.ToLower(w)) || isStatus(w) {
 			continue
 		}
 		t := newTerm(w)
@@ -91,6 +91,10 @@ func (l *Lesson) Terms(all []*Lesson, glossary []string) error {
 	}
 	return errors.Join(wrong...)
 }
+
+// isStatus reports whether a term is an HTTP status, "410 Gone": it is a number, for which a
+// lesson gives its source among its facts.
+func isStatus(term string) bool { return term[0] >= '0' && term[0] <= '9' }
 
 // saying is a text of a lesson, without what it quotes and without its values.
 type saying struct {

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"kviz/assets"
+	"kviz/cluster/glossary"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/lessons"
-	"kviz/tui/menu"
 	"kviz/tui/panes"
 )
 
@@ -50,7 +50,7 @@ func TestEveryLessonIsWellFormed(t *testing.T) {
 				}
 			}
 		}
-		if err := l.Terms(all, menu.Concepts()); err != nil {
+		if err := l.Terms(all, glossary.Words()); err != nil {
 			t.Error(err)
 		}
 		if notes == 0 {

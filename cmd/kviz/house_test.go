@@ -72,13 +72,14 @@ func sources(t *testing.T) []source {
 // longest matching prefix counts.
 var mayImport = map[string][]string{
 	"cmd":                {"tui", "lessons", "cluster", "raftstore", "assets"},
-	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "cluster/script", "assets"},
+	"tui":                {"tui", "lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/glossary", "cluster/nearest", "cluster/script", "assets"},
 	"lessons":            {"lessons", "cluster/trace", "cluster/view", "cluster/control", "cluster/expr", "cluster/nearest", "cluster/script", "assets"},
 	"cluster":            {"cluster", "raftstore", "assets"},
 	"cluster/trace":      {"cluster/trace"},
 	"cluster/sim":        {"cluster/sim", "cluster/trace"},
-	"cluster/view":       {"cluster/view", "cluster/trace", "cluster/inert"},
+	"cluster/view":       {"cluster/view", "cluster/trace", "cluster/inert", "cluster/nearest"},
 	"cluster/inert":      {},
+	"cluster/glossary":   {"cluster/nearest"},
 	"cluster/bound":      {},
 	"cluster/script":     {},
 	"cluster/simulated":  {"cluster/simulated"},

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/cluster"
+	"kviz/cluster/glossary"
 	"kviz/cluster/trace"
 	"kviz/lessons"
-	"kviz/tui/menu"
 	"kviz/tui/panes"
 	"kviz/tui/stage"
 )
@@ -60,7 +60,7 @@ func (p *proving) check(ctx context.Context, w io.Writer, all []*lessons.Lesson,
 	for i, l := range chosen {
 		came[i] = make(chan error, 1)
 		go func() {
-			came[i] <- errors.Join(l.Terms(all, menu.Concepts()), l.Points(stage.Pictures(panes.All)), p.prove(ctx, trials, l, seed))
+			came[i] <- errors.Join(l.Terms(all, glossary.Words()), l.Points(stage.Pictures(panes.All)), p.prove(ctx, trials, l, seed))
 		}()
 	}
 	var wrong []error

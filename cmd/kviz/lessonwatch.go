@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"kviz/assets"
+	"kviz/cluster/glossary"
 	"kviz/lessons"
 	"kviz/tui"
-	"kviz/tui/menu"
 	"kviz/tui/panes"
 	"kviz/tui/stage"
 )
@@ -70,7 +70,7 @@ func (w *watchedLesson) read() ([]*lessons.Lesson, *lessons.Lesson, error) {
 	}
 	for _, l := range all {
 		if l.From == w.dir {
-			return all, l, errors.Join(l.Terms(all, menu.Concepts()), l.Points(stage.Pictures(panes.All)))
+			return all, l, errors.Join(l.Terms(all, glossary.Words()), l.Points(stage.Pictures(panes.All)))
 		}
 	}
 	return nil, nil, fmt.Errorf("there is no lesson in %s", w.dir)

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"kviz/cluster/glossary"
 	"kviz/cluster/trace"
 	"kviz/tui/action"
 	"kviz/tui/keymap"
@@ -8,14 +9,6 @@ import (
 	"kviz/tui/pane"
 	"kviz/tui/theme"
 )
-
-// Concepts are the words that the glossary explains, for who checks that texts explain theirs.
-func Concepts() (words []string) {
-	for _, c := range concepts {
-		words = append(words, c.word)
-	}
-	return words
-}
 
 // Glossary lists the concepts, then every kind of event, the cursor on one of these, and
 // after them the panes with their signs.
@@ -26,10 +19,10 @@ func Glossary(at trace.Kind, panes []pane.Info) overlay.Overlay {
 	for i, info := range panes {
 		keys[info.Name] = keymap.PaneKey(i)
 	}
-	for _, c := range concepts {
+	for _, c := range glossary.Concepts {
 		p.Items = append(p.Items, overlay.Item{
-			Label: overlay.Padded(c.word, 18), Note: c.means, Style: theme.Title,
-			Detail: c.means + "\nSee it in the pane " + c.pane + " (enter, or " + keys[c.pane] + "): " + c.look + ".", Do: action.Focus{Pane: c.pane},
+			Label: overlay.Padded(c.Word, 18), Note: c.Means, Style: theme.Title,
+			Detail: c.Means + "\nSee it in the pane " + c.Pane + " (enter, or " + keys[c.Pane] + "): " + c.Look + ".", Do: action.Focus{Pane: c.Pane},
 		})
 	}
 	for _, k := range trace.Kinds() {
