@@ -31,6 +31,7 @@ type etcd struct {
 	elected  atomic.Bool // it has had a leader: from here on its health counts
 	standing sync.Mutex  // over its standing still
 	ending   bool        // it does not stand still any more
+	lane     *raftLane   // what its members report; nil on the bare store
 }
 
 // open opens the store that the configuration asks for. Remote members say themselves how
@@ -46,6 +47,7 @@ func (e *etcd) open(k *sim.Kernel, cfg *Config) error {
 		e.store = raftstore.OpenBareWith(of)
 	} else {
 		lane := newRaftLane(k, e.served)
+		e.lane = lane
 		e.metrics = metrics.New()
 		of.Events = func(ev raftstore.Event) {
 			e.metrics.Observe(ev)

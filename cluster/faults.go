@@ -44,6 +44,7 @@ type faults struct {
 	k         *sim.Kernel
 	kinds     map[string]targets // by what stands before the slash
 	processes targets            // of every other kind
+	store     *etcd
 }
 
 func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays) *faults {
@@ -62,7 +63,7 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"runtime":     runtimes{nodes},
 		"pod":         pods{nodes},
 		"registry":    one{"registry", registryTarget{nodes.registry}},
-	}, processes: processes{components, servers, servers.callouts}}
+	}, processes: processes{components, servers, servers.callouts}, store: store.etcd}
 }
 
 // Faults is the catalogue of faults.
@@ -94,6 +95,9 @@ func (fs *faults) Fault(ctx context.Context, f control.Fault) error {
 		applies := fault.Applies(f.Name)
 		if len(applies) == 0 {
 			return fmt.Errorf("unknown fault %q: one of %s", f.Name, strings.Join(fault.Names(), ", "))
+		}
+		if mends := fault.Mends(kind); len(mends) > 0 && slices.ContainsFunc(applies, func(to string) bool { r, _ := fault.Find(to, f.Name); return r.Repairs }) {
+			return fmt.Errorf("%s does not apply to %q, which is mended with %s; %[1]s applies to %[4]s", f.Name, f.Target, strings.Join(mends, " or "), strings.Join(applies, ", "))
 		}
 		return fmt.Errorf("%s does not apply to %q; it applies to %s", f.Name, f.Target, strings.Join(applies, ", "))
 	}
@@ -141,7 +145,7 @@ func (fs *faults) inject(row *fault.Row, f control.Fault) error {
 	if err := do(nil); err != nil {
 		return err
 	}
-	note()
+	fs.purpose(row, f, note())
 	return nil
 }
 
@@ -154,6 +158,7 @@ func (fs *faults) injectAsync(ctx context.Context, row *fault.Row, f control.Fau
 	if doErr := fs.k.Do(func() {
 		if do, err = fs.prepare(row, f); err == nil {
 			fs.k.Enter(inputFaultBegins, f)
+			fs.purpose(row, f, causesOf(f))
 		}
 	}); doErr != nil {
 		return doErr
@@ -198,6 +203,22 @@ func (fs *faults) again(in *trace.Input) (bool, error) {
 	fs.k.Enter(in.What, in)
 	startBeside(fs.k, f.Name+" "+f.Target, func() { _ = fs.doBeside(do, row, f) }) // what comes of it is in the trace
 	return true, nil
+}
+
+// purpose says to the lane of each member that a fault stops or starts what its own event
+// will come from.
+func (fs *faults) purpose(row *fault.Row, f control.Fault, why []trace.ID) {
+	lane := fs.store.lane
+	if lane == nil || !row.StopsOrStarts() {
+		return
+	}
+	if name, ok := strings.CutPrefix(f.Target, "member/"); ok {
+		lane.purpose(name, why)
+	} else if f.Target == "store" {
+		for _, name := range fs.store.otherMembers("") {
+			lane.purpose(name, why)
+		}
+	}
 }
 
 // note tells of a fault in the trace; on the kernel's goroutine.

@@ -26,10 +26,14 @@ type raftLane struct {
 	// is remembered until it knows them committed.
 	began     map[string][]written
 	committed map[string]uint64
+	// What was done to a member on purpose, which its next stops and start come from, and
+	// the start that its roles come from until it knows a leader.
+	purposes map[string][]trace.ID
+	starts   map[string]trace.ID
 }
 
 func newRaftLane(k *sim.Kernel, served *memberEndpoints) *raftLane {
-	return &raftLane{k: k, served: served, began: map[string][]written{}, committed: map[string]uint64{}}
+	return &raftLane{k: k, served: served, began: map[string][]written{}, committed: map[string]uint64{}, purposes: map[string][]trace.ID{}, starts: map[string]trace.ID{}}
 }
 
 // mostWritten is how many writes of one member are remembered until it knows them
@@ -64,11 +68,41 @@ func (l *raftLane) flush() {
 			continue
 		}
 		l.measure(e, t.Payload)
-		l.k.Emit(t)
+		t.Causes = l.causes(e)
+		id := l.k.Emit(t)
+		if e.Kind == member.KindUp {
+			l.starts[e.Member] = id
+		}
 		if e.Kind == member.KindUp || t.Kind == trace.MemberLeft {
 			l.served.member(e.Member, t.Kind != trace.MemberLeft)
 		}
 	}
+}
+
+// purpose notes what stops or starts a member: a fault, or the command that has just begun
+// to do one. It is called on the kernel's goroutine, before flush has what the member says
+// of it.
+func (l *raftLane) purpose(member string, why []trace.ID) { l.purposes[member] = why }
+
+// causes are those of a member's own event: of its stop and its start what was done to it,
+// of its roles the start, until it knows a leader again.
+func (l *raftLane) causes(e raftstore.Event) (causes []trace.ID) {
+	switch e.Kind {
+	case member.KindDown:
+		delete(l.starts, e.Member)
+		return l.purposes[e.Member]
+	case member.KindUp:
+		causes = l.purposes[e.Member]
+		delete(l.purposes, e.Member)
+	case member.KindRole:
+		if start := l.starts[e.Member]; !start.IsZero() {
+			causes = []trace.ID{start}
+		}
+		if e.State != nil && e.State.Leader != "" {
+			delete(l.starts, e.Member)
+		}
+	}
+	return causes
 }
 
 // measure fills in how long a commit took in real time: from the moment at

@@ -103,6 +103,17 @@ func (r *Row) words() int {
 	return len(strings.Fields(r.Args))
 }
 
+// StopsOrStarts reports whether a process stops or starts because of it, at once or when it
+// next writes to its disk.
+func (r *Row) StopsOrStarts() bool {
+	for _, name := range append([]string{r.Name, r.Heals}, r.As...) {
+		if name == "start" || name == "free" {
+			return true
+		}
+	}
+	return r.Replaces
+}
+
 func (r *Row) usage(f control.Fault) string {
 	return strings.TrimSpace(f.Name + " " + f.Target + " " + r.Args)
 }
@@ -162,6 +173,17 @@ func Applies(name string) []string {
 	}
 	slices.Sort(to)
 	return to
+}
+
+// Mends are the repairs of a kind of target, in the order of the table.
+func Mends(kind string) []string {
+	var names []string
+	for _, r := range table[kind] {
+		if r.Repairs {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // TargetKind is the part of a target before the slash: "member" of "member/a",

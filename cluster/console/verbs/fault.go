@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
+	"kviz/cluster/view"
 )
 
 // faultVerb is kviz fault: what can be broken, and breaking and mending it.
@@ -32,6 +33,15 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 		slices.Sort(names)
 		return inv.unknown("fault", args[0], slices.Compact(names)) // one that applies to several kinds is told once
 	}
+	if leads(args[1]) {
+		h := view.NewHistory(inv.cfg.Cluster.Trace)
+		h.CatchUp(0)
+		leader := h.Latest().Store.Leader
+		if leader == "" {
+			return inv.did(fmt.Errorf("no member of the store leads now, so there is no %s", args[1]))
+		}
+		args[1] = "member/" + leader
+	}
 	if targets := m.Targets(); !slices.Contains(targets, args[1]) {
 		kind, _, _ := strings.Cut(args[1], "/")
 		others := slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, kind+"/") })
@@ -43,6 +53,9 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 	}
 	return inv.did(m.Fault(ctx, control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
 }
+
+// leads reports whether a target is the member that leads, whichever that is.
+func leads(target string) bool { return target == "store/leader" || target == "member/leader" }
 
 // listFaults tells what can be done to each kind of target, or all of one kind.
 func (inv *use) listFaults(kinds []control.FaultKind, of []string) int {
