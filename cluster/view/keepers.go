@@ -13,8 +13,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Keeper is something that keeps an object from going, or that an aggregated API's
-// availability depends on.
+// Keeper is something that an answer comes from: what keeps an object from going, what an
+// aggregated API's availability depends on, what a node lacks.
 type Keeper struct {
 	What  string    // a finalizer, a condition, an object: "pods web-0"
 	Why   string    // what it waits for, or who takes it off
@@ -47,6 +47,10 @@ func (o *Object) Finalizers() []string {
 	return list
 }
 
+// customResources is on every CustomResourceDefinition (upstream's
+// apiextensions.CustomResourceCleanupFinalizer).
+const customResources = "customresourcecleanup.apiextensions.k8s.io"
+
 // takers says who takes the finalizers off that Kubernetes itself puts on, and when.
 var takers = map[string]string{
 	metav1.FinalizerDeleteDependents:              "garbage collector, when no dependent that blocks is left",
@@ -56,12 +60,12 @@ var takers = map[string]string{
 	"kubernetes.io/pv-protection":                 "its protection controller, when no claim is bound to it",
 	"batch.kubernetes.io/job-tracking":            "the job controller, when it has counted the pod",
 	"service.kubernetes.io/load-balancer-cleanup": "the service controller, when the load balancer is gone",
-	"customresourcecleanup.apiextensions.k8s.io":  "the API server, when every custom object is gone",
+	customResources:                               "the API server, when every custom object is gone",
 }
 
 // TakerOf says who takes a finalizer off, and when.
 func TakerOf(finalizer string) string {
-	return orElse(takers[finalizer], "whoever put it on, when it has tidied up")
+	return orElse(takers[finalizer], "the controller that put it on, when it has tidied up")
 }
 
 // ContentOf lists what lies in a namespace, by resource and name, except for Events,

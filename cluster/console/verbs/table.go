@@ -45,7 +45,7 @@ func init() { // not a composite literal: what the verbs run refers to the table
 			{"break", []string{"[EXPR]", "remove N"}, "stand still after each event for which it holds", "time", breakVerb},
 		}},
 		{"Look", []verb{
-			{"why", []string{"[--full] N", "[-n NAMESPACE] KIND/NAME"}, "what led to an event, or to an object's last write", "look", why},
+			{"why", []string{"[--full] N", "[-n NAMESPACE] KIND/NAME", "store|store/leader|member/a|kubelet/node-1|WORD"}, "why something is as it is, or what a word means", "look", why},
 			{"print", []string{"EXPR"}, "what an expression comes to", "look", printVerb},
 			{"clients", []string{"[RESOURCE]"}, "who reads what how often, and who watches", "look", clientsVerb},
 			{"cascade", []string{"[STEP]"}, "how slowness climbs from the disks to the queues", "look", cascade},

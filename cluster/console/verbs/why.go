@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kviz/cluster/nearest"
+	"kviz/cluster/glossary"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -18,34 +16,53 @@ import (
 // maxLines bounds the short answer of why.
 const maxLines = 60
 
-// why prints what led to an event, down to what started it; or, of an object, what its
-// state depends on, what led to its last write, and what took long; of one that is gone, who deleted it.
+// why prints what led to an event, down to what started it; or, of an object, the answers
+// to what people ask of one in its state, what led to its last write, and what took long;
+// of one that is gone, who deleted it; of a part of the cluster, how it is and what made it
+// so; of a word, what it means.
 func why(_ context.Context, inv *use, args []string) int {
 	flags := pflag.NewFlagSet("why", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	full := flags.Bool("full", false, "")
 	namespace := flags.StringP("namespace", "n", orDefault(inv.cfg.Namespace()), "")
-	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
+	if err := flags.Parse(args); err != nil || flags.NArg() == 0 {
 		return inv.badUse()
 	}
+	what := strings.Join(flags.Args(), " ")
 	stream := inv.cfg.Cluster.Trace
-	if strings.Contains(flags.Arg(0), "/") {
-		return whyObject(inv, stream, *namespace, flags.Arg(0), *full)
-	}
-	id, err := trace.ParseID(flags.Arg(0))
-	if err != nil {
-		fmt.Fprintf(inv.Err, "kviz why: %v\n", err)
-		return 2
-	}
-	if _, _, ok := stream.At(id); !ok {
-		fmt.Fprintf(inv.Err, "kviz why: %s\n", NoEvent(stream, id, "in memory"))
-		return 1
+	if id, err := trace.ParseID(what); err == nil {
+		return whyEvent(inv, stream, id, *full)
 	}
 	h := view.NewHistory(stream)
 	h.CatchUp(0)
-	WriteWhy(inv.Out, h.Why(id), *full)
-	writeStages(inv.Out, h.Latest(), h.Event(id))
-	return 0
+	if c := glossary.Find(what); c != nil && flags.NArg() > 1 {
+		return whyWord(inv, c)
+	}
+	if flags.NArg() == 2 { // kubectl takes "pod web" for pod/web
+		what = flags.Arg(0) + "/" + flags.Arg(1)
+	}
+	if strings.Contains(what, "/") && flags.NArg() <= 2 {
+		if done, code := whyObject(inv, h, parseName(what, *namespace), *full); done {
+			return code
+		}
+	}
+	if p := h.Latest().PartOf(what); p != nil {
+		whyPart(inv, h, p, *full)
+		return 0
+	}
+	if c := glossary.Find(what); c != nil {
+		return whyWord(inv, c)
+	}
+	if strings.Contains(what, "/") {
+		fmt.Fprintf(inv.Err, "kviz why: %s\n", parseName(what, *namespace).missing(h.Latest()))
+		return 1
+	}
+	fmt.Fprintf(inv.Err, "kviz why: %q is no event's number, no KIND/NAME, no part of the cluster and no word of the glossary", what)
+	if near := glossary.Near(what); near != "" {
+		fmt.Fprintf(inv.Err, "; did you mean %q?", near)
+	}
+	fmt.Fprintln(inv.Err)
+	return 2
 }
 
 func orDefault(namespace string) string {
@@ -55,44 +72,64 @@ func orDefault(namespace string) string {
 	return namespace
 }
 
-// whyObject answers for KIND/NAME.
-func whyObject(inv *use, stream *trace.Stream, namespace, what string, full bool) int {
-	kind, name, _ := strings.Cut(what, "/")
-	h := view.NewHistory(stream)
-	h.CatchUp(0)
-	s := h.Latest()
-	resource := view.ResourceOf(strings.ToLower(kind))
-	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: strings.ToLower(kind)})
-	could := []string{resource, plural.Resource} // a word may be a short name, or a kind that is not known by its plural
-	if s.Resources()[resource] == 0 {
-		resource = plural.Resource
-	}
-	o := s.Object(resource, namespace, name)
-	if o == nil {
-		o = s.Object(resource, "", name)
-	}
-	if o == nil {
-		if d := h.Deletion(could, []string{namespace, ""}, name); d != nil {
-			writeDeletion(inv.Out, h, d, full)
-			return 0
-		}
-		var names []string
-		for _, x := range s.Objects(resource, "") {
-			names = append(names, x.Name())
-		}
-		fmt.Fprintf(inv.Err, "kviz why: there is no %s %q, in namespace %s or without one", kind, name, namespace)
-		if near := nearest.To(name, names); near != "" {
-			fmt.Fprintf(inv.Err, "; did you mean %q?", near)
-		}
-		fmt.Fprintln(inv.Err)
+func whyEvent(inv *use, stream *trace.Stream, id trace.ID, full bool) int {
+	if _, _, ok := stream.At(id); !ok {
+		fmt.Fprintf(inv.Err, "kviz why: %s\n", NoEvent(stream, id, "in memory"))
 		return 1
 	}
-	fmt.Fprintf(inv.Out, "%s, version %d, last written at revision %d\n", o.Ref, o.Version, o.Revision)
-	for _, text := range o.Inert() {
-		fmt.Fprintf(inv.Out, "  ! %s\n", text)
+	h := view.NewHistory(stream)
+	h.CatchUp(0)
+	WriteWhy(inv.Out, h.Why(id), full)
+	writeStages(inv.Out, h.Latest(), h.Event(id))
+	return 0
+}
+
+// whyWord tells what a word means.
+func whyWord(inv *use, c *glossary.Concept) int {
+	fmt.Fprintf(inv.Out, "%s: %s\nThe explorer shows it in its pane %s: %s.\n", c.Word, c.Means, c.Pane, c.Look)
+	return 0
+}
+
+// whyPart answers for what is no object: the store, a member, a process.
+func whyPart(inv *use, h *view.History, p *view.Part, full bool) {
+	writeReasons(inv.Out, p.Reasons)
+	if !p.Event.IsZero() {
+		WriteWhy(inv.Out, h.Why(p.Event), full)
 	}
+}
+
+// whyObject answers for an object, or for one that is gone; done is false if there was none.
+func whyObject(inv *use, h *view.History, n objectName, full bool) (done bool, code int) {
+	s := h.Latest()
+	o := n.in(s)
+	if o == nil {
+		d := h.Deletion(n.could, []string{n.namespace, ""}, n.name)
+		if d == nil || !n.means(d.Object) {
+			return false, 0
+		}
+		writeDeletion(inv.Out, h, d, full)
+		return true, 0
+	}
+	writeReasons(inv.Out, s.Reasons(o))
+	fmt.Fprintf(inv.Out, "%s, version %d, last written at revision %d\n", o.Ref, o.Version, o.Revision)
 	depends, _ := s.Availability(o)
-	for _, k := range append(depends, s.KeepersOf(o)...) {
+	writeKeepers(inv.Out, depends)
+	writeChanges(inv.Out, s, o)
+	WriteWhy(inv.Out, h.Why(o.Changed), full)
+	writeTook(inv.Out, s, o)
+	return true, 0
+}
+
+// writeReasons writes the answers, each with what it comes from.
+func writeReasons(w io.Writer, reasons []view.Reason) {
+	for _, r := range reasons {
+		fmt.Fprintln(w, r.Says)
+		writeKeepers(w, r.From)
+	}
+}
+
+func writeKeepers(w io.Writer, list []view.Keeper) {
+	for _, k := range list {
 		mark, at := "✗", ""
 		switch {
 		case k.Of != "":
@@ -103,12 +140,12 @@ func whyObject(inv *use, stream *trace.Stream, namespace, what string, full bool
 		if !k.Event.IsZero() {
 			at = " #" + k.Event.String()
 		}
-		fmt.Fprintf(inv.Out, "  %s %s%s: %s\n", mark, k.What, at, k.Why)
+		why := ""
+		if k.Why != "" {
+			why = ": " + k.Why
+		}
+		fmt.Fprintf(w, "  %s %s%s%s\n", mark, k.What, at, why)
 	}
-	writeChanges(inv.Out, s, o)
-	WriteWhy(inv.Out, h.Why(o.Changed), full)
-	writeTook(inv.Out, s, o)
-	return 0
 }
 
 // writeDeletion tells of an object that has been deleted: who did it, when and by which

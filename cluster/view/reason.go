@@ -1,0 +1,118 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"kviz/cluster/trace"
+)
+
+// Reason is what somebody who asks why of an object wants to know first: a sentence, and
+// below it what that comes from.
+type Reason struct {
+	Says string
+	From []Keeper
+}
+
+// answered are the questions that are asked of an object, in the order in which they are
+// answered. Each has nothing to say of most objects.
+var answered = []func(*State, *Object) *Reason{
+	(*State).withoutQuorum,
+	(*State).namespaceStays,
+	(*State).deletionWaits,
+	(*State).podPending,
+	(*State).podUnready,
+	(*State).nodeChosen,
+	(*State).withoutEndpoints,
+	(*State).replicaSets,
+	(*State).keptForUndo,
+	(*State).unknownMetric,
+	(*State).inert,
+}
+
+// Reasons are the answers to what people ask of an object in its state; none where there is
+// nothing to say but what led to its last write.
+func (s *State) Reasons(o *Object) (all []Reason) {
+	if o == nil || o.Deleted {
+		return nil
+	}
+	for _, answer := range answered {
+		if a := answer(s, o); a != nil {
+			all = append(all, *a)
+		}
+	}
+	return all
+}
+
+// ReasonsOf is [State.Reasons] of the object that a ref names.
+func (s *State) ReasonsOf(ref trace.Ref) []Reason {
+	if ref.Name == "" {
+		return nil
+	}
+	return s.Reasons(s.ObjectOf(ref))
+}
+
+// inert tells what of an object nothing acts on.
+func (s *State) inert(o *Object) *Reason {
+	texts := o.Inert()
+	if len(texts) == 0 || o.Ref.Kind == autoscaler {
+		return nil
+	}
+	a := &Reason{Says: upper(texts[0])}
+	for _, text := range texts[1:] {
+		a.From = append(a.From, Keeper{What: upper(text), Ref: o.Ref})
+	}
+	return a
+}
+
+// serviceOf is the Service that an object is, or whose endpoints it lists; or nil.
+func (s *State) serviceOf(o *Object) *Object {
+	switch {
+	case o.Resource == "services":
+		return o
+	case o.Resource == "endpoints":
+		return s.Object("services", o.Namespace(), o.Name())
+	}
+	if slice, ok := o.Value.(*discoveryv1.EndpointSlice); ok {
+		return s.Object("services", o.Namespace(), slice.Labels[discoveryv1.LabelServiceName])
+	}
+	return nil
+}
+
+// down reports whether a process is known not to run, and why.
+func (s *State) down(lane string) (p *Process, down bool) {
+	p = s.Process(lane)
+	return p, p != nil && !p.Up
+}
+
+// joined lists words: "a, b and c".
+func joined(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// isAre is the verb for so many.
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// sentence puts a reason behind what it explains.
+func sentence(format string, args ...any) *Reason { return &Reason{Says: fmt.Sprintf(format, args...)} }
+
+// sorted are the keys of a map of labels, each with its value, in order.
+func sorted(labels map[string]string) []string {
+	all := make([]string, 0, len(labels))
+	for k, v := range labels {
+		all = append(all, k+"="+v)
+	}
+	slices.Sort(all)
+	return all
+}
