@@ -139,10 +139,20 @@ func (m *Explorer) infos() []pane.Info {
 	return all
 }
 
+// why is the question "why?": about the thing under the cursor if the user looks at it,
+// else about the event that we are at.
+func (m *Explorer) why() action.Why {
+	does := action.Why{ID: m.subject()}
+	if on := m.frame.Under(); m.frame.Marked() {
+		does.Of, does.Part = on.Ref, on.Target
+	}
+	return does
+}
+
 // subject is the event that "why?" asks about: that of the thing under the cursor if
-// the cursor was moved, else the one we are at.
+// the user looks at it, else the one we are at.
 func (m *Explorer) subject() trace.ID {
-	if on := m.frame.Under(); m.frame.Pointed() && !on.Event.IsZero() {
+	if on := m.frame.Under(); m.frame.Marked() && !on.Event.IsZero() {
 		return on.Event
 	}
 	if e := m.told(); e != nil {

@@ -58,3 +58,27 @@ func TestTheGlossaryLeadsToWhereAConceptIsSeen(t *testing.T) {
 		t.Errorf("quorum leads to the pane %s, want store", got)
 	}
 }
+
+// In a pane that was chosen by its key "why?" is about the row that it marks, and begins with
+// the answer that kviz why gives; on the picture, where nothing was pointed at, it is about
+// what is told.
+func TestWhyIsAboutTheMarkedRow(t *testing.T) {
+	for _, key := range []string{"6", "tab"} {
+		d := explore(t, 120, 40, -1)
+		for d.press(key); d.m.frame.Focused().Name != "scheduler"; {
+			d.press(key)
+		}
+		on := d.m.frame.Under()
+		if on.Event.IsZero() || on.Ref.Name == "" {
+			t.Fatalf("the scheduler's pane marks %+v", on)
+		}
+		reasons := d.m.travel.State().ReasonsOf(on.Ref)
+		if len(reasons) == 0 {
+			t.Fatalf("nothing answers why of %s", on.Ref)
+		}
+		d.press("w").shows("Why #"+on.Event.String()+"?", reasons[0].Says[:60])
+	}
+	d := explore(t, 120, 40, -1)
+	told := d.m.told().ID
+	d.press("w").shows("Why #" + told.String() + "?")
+}

@@ -18,7 +18,9 @@ import (
 // global does an action of the keymap by its name.
 func (m *Explorer) global(name string) tea.Cmd {
 	if pane, ok := keymap.FocusedBy(name); ok {
-		return m.perform(action.Focus{Pane: pane})
+		done := m.perform(action.Focus{Pane: pane})
+		m.frame.Pick()
+		return done
 	}
 	group, _, _ := strings.Cut(name, ".")
 	switch group {
@@ -45,6 +47,7 @@ func (m *Explorer) view(name string) action.Action {
 	switch name {
 	case keymap.NextPane, keymap.PrevPane:
 		m.frame.NextFocus(direction(name == keymap.NextPane))
+		m.frame.Pick()
 		return action.Focus{Pane: m.frame.Focused().Name}
 	case keymap.Zoom:
 		m.frame.Zoom()
@@ -146,7 +149,7 @@ func (m *Explorer) ask(name string) action.Action {
 			Pane: info.Keys, Keys: m.keys, Panes: m.infos(), Scenarios: m.cfg.Scenarios, Recordings: m.cfg.Recordings != nil, Lessons: m.lesson.Items(),
 		}))
 	case keymap.Why:
-		return action.Why{ID: m.subject()}
+		return m.why()
 	case keymap.Help:
 		b, _ := m.keys.Get(keymap.FocusOn(focused.Name))
 		m.open.Push(menu.Help(info, b.Help().Key, m.keys, len(m.frame.Names())))

@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 	"kviz/tui/action"
 	"kviz/tui/console"
 	"kviz/tui/faults"
@@ -128,13 +129,13 @@ func (m *Explorer) inTrace(a action.Action) (does action.Action, ok bool) {
 		m.frame.Unpoint()
 		does = m.travel.ToEvent(a.ID)
 	case action.WhyList:
-		open(menu.Why(m.history(), a.ID))
+		open(menu.Why(m.history(), a.ID, nil))
 	case action.Why:
 		others := []trace.ID{m.frame.Under().Event}
-		if told := m.told(); told != nil {
+		if told := m.told(); told != nil && view.Told(told) {
 			others = append([]trace.ID{told.ID}, others...)
 		}
-		open(menu.Lanes(m.history(), a.ID, m.frame.Width(), others...))
+		open(menu.Lanes(m.history(), a.ID, m.frame.Width(), m.reasons(a), others...))
 	case action.AllCauses:
 		open(menu.AllCauses(m.history(), a.ID))
 	case action.Whole:
@@ -143,6 +144,18 @@ func (m *Explorer) inTrace(a action.Action) (does action.Action, ok bool) {
 		return nil, false
 	}
 	return does, true
+}
+
+// reasons are what kviz why says first of what is asked about.
+func (m *Explorer) reasons(a action.Why) []view.Reason {
+	s := m.travel.State()
+	if all := s.ReasonsOf(a.Of); all != nil || a.Part == "" {
+		return all
+	}
+	if p := s.PartOf(a.Part); p != nil {
+		return p.Reasons
+	}
+	return nil
 }
 
 // toCluster does what concerns the cluster. What is done to it is done now: it leaves

@@ -27,10 +27,16 @@ type All []Action
 type (
 	Goto      struct{ ID trace.ID }   // go to a moment
 	Show      struct{ Ref trace.Ref } // show an object in the object pane
-	Why       struct{ ID trace.ID }   // ask why an event happened
-	WhyList   struct{ ID trace.ID }   // the same as a list, not as lanes
+	WhyList   struct{ ID trace.ID }   // the same as Why as a list, not as lanes
 	AllCauses struct{ ID trace.ID }   // list every cause of it, not the chain alone
 	Whole     struct{ ID trace.ID }   // show the event with its payload
+
+	// Why asks why an event happened, and why what it is about is as it is.
+	Why struct {
+		ID   trace.ID
+		Of   trace.Ref // the object, if it is about one
+		Part string    // or the part of the cluster: "member/a"
+	}
 )
 
 // About the screen.

@@ -32,6 +32,7 @@ type Frame struct {
 	keys   keyLine
 	anew   bool // everything is drawn again
 	moved  bool // the last key moved the cursor: what is under it is explained
+	picked bool // the user gave the pane the focus that has it: "why?" is about its marked row
 }
 
 // Place is a pane and what belongs to it whatever it shows.
@@ -148,7 +149,15 @@ func (f *Frame) Under() pane.Subject { return f.Focused().Under() }
 func (f *Frame) Pointed() bool { return f.moved }
 
 // Unpoint forgets that the cursor was moved: the user looks at something else now.
-func (f *Frame) Unpoint() { f.moved = false }
+func (f *Frame) Unpoint() { f.moved, f.picked = false, false }
+
+// Pick notes that the user has chosen the pane that has the focus.
+func (f *Frame) Pick() { f.picked = true }
+
+// Marked reports whether the user looks at what is under the cursor: the cursor was moved,
+// or the user has chosen this pane, and it marks a row. On a picture the cursor rests
+// somewhere, and chosen is the whole.
+func (f *Frame) Marked() bool { return f.moved || f.picked && !f.Focused().Picture() }
 
 // Point puts the cursor of the focused pane on a thing by its ID, or on what a fault of it
 // would hit.

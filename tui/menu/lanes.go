@@ -169,21 +169,21 @@ func (l *lanes) still(r rune) []rune {
 func stamp(id, since string) string { return grid.Pad(id, 9) + grid.PadLeft(since, 8) + " " }
 
 // Lanes is the chain of causes of an event as a picture, the oldest first, with the
-// question last and under the cursor, for a screen of w columns; nil if there is no such
-// event.
-func Lanes(h *view.History, id trace.ID, w int, others ...trace.ID) overlay.Overlay {
+// question last and under the cursor, for a screen of w columns, below the answers that there
+// are; nil if there is no such event.
+func Lanes(h *view.History, id trace.ID, w int, reasons []view.Reason, others ...trace.ID) overlay.Overlay {
 	asked := h.Event(id)
 	all := h.Why(id)
 	c := newChain(all)
 	if asked == nil || len(c.rows) < 2 { // nothing to draw an arrow between
-		return Why(h, id, others...)
+		return Why(h, id, reasons, others...)
 	}
 	links := make([]view.Link, len(c.rows))
 	for i, r := range c.rows {
 		links[i] = r.Link
 	}
 	c.lanes = newLanes(links, all, w)
-	c.Picker = &overlay.Picker{Wide: true, Head: stamp("", "") + c.lanes.head()}
+	c.Picker = &overlay.Picker{Wide: true, Intro: answer(reasons), Head: stamp("", "") + c.lanes.head()}
 	if first := c.rows[0].Event; first != nil {
 		c.Title = fmt.Sprintf("Why #%s?  %s in %s, oldest first", id, words.Count(len(c.rows)-1, "cause"), words.Dur(asked.At-first.At))
 	}

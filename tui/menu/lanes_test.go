@@ -110,7 +110,7 @@ func TestPlumbingOpensInPlace(t *testing.T) {
 	h := tuitest.Story().History()
 	var c *chain
 	for pos := h.First(); pos < h.Len(); pos++ { // with plumbing above two rows, the question is one of them
-		is, ok := Lanes(h, h.Stream().Get(pos).ID, 120).(*chain)
+		is, ok := Lanes(h, h.Stream().Get(pos).ID, 120, nil).(*chain)
 		if !ok {
 			continue
 		}

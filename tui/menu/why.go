@@ -11,15 +11,42 @@ import (
 	"kviz/tui/theme"
 )
 
+// mostReasons is how many of the things that an answer comes from are shown below it.
+const mostReasons = 4
+
+// answer is what kviz why says first of an object, in a few lines.
+func answer(reasons []view.Reason) string {
+	var lines []string
+	for _, r := range reasons {
+		lines = append(lines, r.Says+".")
+		for i, k := range r.From {
+			if i == mostReasons {
+				lines = append(lines, fmt.Sprintf("  … and %d more", len(r.From)-i))
+				break
+			}
+			mark := "✗ "
+			if k.Good {
+				mark = "✓ "
+			}
+			lines = append(lines, strings.TrimSuffix("  "+mark+k.What+": "+k.Why, ": "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Why is the chain of causes of an event, what followed from it, and other events that
-// the question may have meant. It is nil where there is no such event.
-func Why(h *view.History, id trace.ID, others ...trace.ID) overlay.Overlay {
+// the question may have meant, below the answers that there are. It is nil where there is no
+// such event.
+func Why(h *view.History, id trace.ID, reasons []view.Reason, others ...trace.ID) overlay.Overlay {
 	e := h.Event(id)
 	if e == nil {
 		return nil
 	}
 	chain := h.Chain(id)
 	p := &overlay.Picker{Title: "Why #" + id.String() + "?", Wide: true, Intro: view.Explain(e)}
+	if says := answer(reasons); says != "" {
+		p.Intro = says
+	}
 	for i, l := range chain {
 		p.Items = append(p.Items, linkItem(l, min(i, 1)))
 	}

@@ -226,6 +226,9 @@ func (h *Host) fills(w, rows int) bool {
 	return ok && p.Fills(w, rows)
 }
 
+// Picture reports whether the pane was drawn last as one picture, not as rows.
+func (h *Host) Picture() bool { return h.fills(h.win.W, h.win.H) }
+
 // Cursor is the place of the cursor on the screen.
 func (h *Host) Cursor() (x, y int, ok bool) {
 	if h.hot < 0 {
