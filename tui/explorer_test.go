@@ -98,7 +98,7 @@ func TestQueuesLeadToTheChartOfSlowness(t *testing.T) {
 		if size[0] == 120 {
 			d.press("5")
 			d.shows("c why slow")
-			d.press("?")
+			d.press("?", "pgdown")
 			d.shows("In the store pane, the chart of how slowness climbs")
 		}
 	}
@@ -158,11 +158,11 @@ func TestStartScreenInColumns(t *testing.T) {
 		c.Preset, c.StartScreen = "", true
 		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
 	})
-	d.shows("an apply, 60 seconds").press("right").shows("one member dies, then two")
-	d.press("up").shows("what is taken away comes back").press("home").shows("an apply, 60 seconds")
-	d.press("right", "left").shows("an apply, 60 seconds")
+	d.shows("an apply, told step by step").press("right").shows("the store loses members")
+	d.press("up").shows("what is missing returns").press("home").shows("an apply, told step by step")
+	d.press("right", "left").shows("an apply, told step by step")
 	x, y := d.at("Distributed")
-	d.mouse(x+1, y).shows("one member dies, then two")
+	d.mouse(x+1, y).shows("the store loses members")
 	d.mouse(x+1, y).hides("a debugger for Kubernetes")
 }
 

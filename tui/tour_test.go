@@ -22,7 +22,7 @@ func TestTheTour(t *testing.T) {
 		d.shows("Watch")
 		d.press("enter").settle() // the command runs beside the explorer
 		d.hides("a debugger for Kubernetes")
-		if !slices.Contains(d.c.Asked, "speed 0.02") || !slices.Contains(d.c.Asked, "exec "+applyHello) {
+		if !slices.Contains(d.c.Asked, "speed 0.004") || !slices.Contains(d.c.Asked, "exec "+applyHello) {
 			t.Errorf("the tour begins with %q", d.c.Asked)
 		}
 		return d
@@ -53,12 +53,16 @@ func TestTheTour(t *testing.T) {
 		})
 		d.look()
 	}
-	note(apply().legs[0].takes, 1)
-	if last := d.c.Asked[len(d.c.Asked)-1]; last != "speed 0.1" {
-		t.Errorf("the second leg begins with %q", last)
+	var after time.Duration
+	for i, l := range apply().legs {
+		d.hides("that was the apply")
+		d.shows(l.says)
+		if last := fmt.Sprintf("speed %g", l.speed); !slices.Contains(d.c.Asked, last) {
+			t.Errorf("leg %d begins without %q", i, last)
+		}
+		after += l.takes
+		note(after, uint64(i+1))
 	}
-	d.hides("that was the apply")
-	note(apply().legs[0].takes+apply().legs[1].takes, 2)
 	d.shows("that was the apply")
 	if last := d.c.Asked[len(d.c.Asked)-1]; last != "speed 1" {
 		t.Errorf("the tour ends with %q", last)

@@ -44,23 +44,23 @@ func apply() *tour {
 		legs: []leg{
 			{
 				says: "Your apply goes through the stages of the API server, and into the store.", line: always(applyHello), quiet: true,
-				speed: 0.004, takes: 100 * time.Millisecond, until: until(`object("deployments", "demo", "hello-deploy").spec.replicas > 0`),
+				speed: 0.004, takes: 60 * time.Millisecond, until: until(`object("deployments", "demo", "hello-deploy").spec.replicas > 0`),
 			},
 			{
 				says: "Controllers see the Deployment and make a ReplicaSet, then two pods.", quiet: true,
-				speed: 0.004, takes: 100 * time.Millisecond, until: until(pods + `.size() > 1`),
+				speed: 0.004, takes: 60 * time.Millisecond, until: until(pods + `.size() > 1`),
 			},
 			{
 				says: "The scheduler chooses a node for each pod.", quiet: true,
-				speed: 0.004, takes: 100 * time.Millisecond, until: until(pods + `.size() > 1 && ` + pods + `.all(p, p.spec.nodeName != "")`),
+				speed: 0.004, takes: 60 * time.Millisecond, until: until(pods + `.size() > 1 && ` + pods + `.all(p, p.spec.nodeName != "")`),
 			},
 			{
 				says: "The kubelets there pull the image and start the containers.", quiet: true,
-				speed: 0.2, takes: 5 * time.Second, until: until(pods + `.all(p, p.status.phase == "Running")`),
+				speed: 0.25, takes: 3500 * time.Millisecond, until: until(pods + `.all(p, p.status.phase == "Running")`),
 			},
 			{
 				says: "The pods are Ready: the Service gets their addresses, each node its rules.", quiet: true,
-				speed: 0.1, takes: 2 * time.Second, until: until(helloOut),
+				speed: 0.1, takes: 1200 * time.Millisecond, until: until(helloOut),
 			},
 		},
 		ends: "that was the apply: . steps along it, w asks why, , goes back",

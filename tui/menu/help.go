@@ -60,14 +60,14 @@ func Help(info pane.Info, key string, keys *keymap.Map, panes int) overlay.Overl
 // first are the keys with which one can do most, each with what it does in some words.
 var first = [...]struct{ action, does string }{
 	{keymap.Pause, "stand still, and go on"},
-	{keymap.StepInto, "one step along what you did last"},
-	{keymap.Back, "one step back in time"},
-	{keymap.Why, "why is what is under the cursor?"},
-	{keymap.Console, "the console: kubectl, etcdctl, help"},
-	{keymap.Faults, "break what is under the cursor"},
-	{keymap.Fork, "in the past: run again from here"},
-	{keymap.Compare, "compare two runs side by side"},
-	{keymap.Palette, "do anything, found by its name"},
+	{keymap.StepInto, "a step along your command"},
+	{keymap.Back, "a step back in time"},
+	{keymap.Why, "why is this so?"},
+	{keymap.Console, "the console, with kubectl"},
+	{keymap.Faults, "break this"},
+	{keymap.Fork, "run again from this moment"},
+	{keymap.Compare, "compare two runs"},
+	{keymap.Palette, "do anything, by its name"},
 	{keymap.Quit, "leave"},
 }
 
@@ -75,7 +75,7 @@ var first = [...]struct{ action, does string }{
 func firstKeys(keys *keymap.Map, w int) []overlay.Row {
 	rows := []overlay.Row{{{Text: "Ten keys to begin with", Style: theme.Title}}}
 	columns := 1
-	if w >= 88 {
+	if w >= 2*(9+27) {
 		columns = 2
 	}
 	half := (len(first) + columns - 1) / columns
@@ -86,7 +86,7 @@ func firstKeys(keys *keymap.Map, w int) []overlay.Row {
 			if !ok {
 				continue
 			}
-			row = append(row, grid.Span{Text: "  " + overlay.Padded(b.Labels(), 8) + " ", Style: theme.Key}, grid.Span{Text: overlay.Padded(first[k].does, 34)})
+			row = append(row, grid.Span{Text: "  " + overlay.Padded(b.Labels(), 7), Style: theme.Key}, grid.Span{Text: overlay.Padded(first[k].does, 27)})
 		}
 		rows = append(rows, row)
 	}

@@ -35,7 +35,7 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 	}
 	add("Declarative", "a minute: apply it twice", "f2", false, action.Watch{Name: action.Declarative})
 	add("Convergence", "a minute: what is missing returns", "f3", false, action.Watch{Name: action.Convergence})
-	add("Distributed", "a minute: one member dies, two", "f4", false, action.Watch{Name: action.Distributed})
+	add("Distributed", "a minute: the store loses members", "f4", false, action.Watch{Name: action.Distributed})
 	add("Keys", "all keys on one page", "?", true, action.Key(keymap.Help))
 	add("Quit", "leave, and save if you like", "q", false, action.Quit{})
 	return &overlay.Picker{
