@@ -23,6 +23,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).withoutQuorum,
 	(*State).namespaceStays,
 	(*State).deletionWaits,
+	(*State).podFailed,
 	(*State).podPending,
 	(*State).podUnready,
 	(*State).nodeChosen,

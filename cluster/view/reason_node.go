@@ -19,13 +19,13 @@ func (s *State) nodeChosen(o *Object) *Reason {
 	}
 	node := pod.Spec.NodeName
 	if pod.Annotations[corev1.MirrorPodAnnotationKey] != "" {
-		return sentence("%s runs on %s because the kubelet there read it from a file (a static pod): no scheduler was asked", o.Ref, node)
+		return sentence("%s is on %s because the kubelet there read it from a file (a static pod): no scheduler was asked", o.Ref, node)
 	}
 	c := s.Scheduler.CycleOf(o.Ref.Key())
 	if c == nil || c.Decision == nil || c.Decision.Node != node || c.Bound.IsZero() {
 		if list := o.History(); list[0].Event == o.Created {
 			if first, ok := list[0].Value.(*corev1.Pod); ok && first.Spec.NodeName == node {
-				return sentence("%s runs on %s because it was created with spec.nodeName: no scheduler was asked", o.Ref, node)
+				return sentence("%s is on %s because it was created with spec.nodeName: no scheduler was asked", o.Ref, node)
 			}
 		}
 		return nil
@@ -43,6 +43,15 @@ func (s *State) nodeChosen(o *Object) *Reason {
 		}
 	}
 	return a
+}
+
+// podFailed says why a pod has failed for good, in the words of the component that ended it.
+func (s *State) podFailed(o *Object) *Reason {
+	pod, ok := o.Value.(*corev1.Pod)
+	if !ok || pod.Status.Phase != corev1.PodFailed || pod.Status.Reason == "" {
+		return nil
+	}
+	return sentence("%s has failed: %s%s", o.Ref, pod.Status.Reason, tail(": ", pod.Status.Message))
 }
 
 // after sorts names with one of them first.
