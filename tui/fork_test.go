@@ -87,8 +87,8 @@ func TestAForkLeavesTheRunWhereTheScreenStands(t *testing.T) {
 		d.shows("NAMESPACE")
 		d.press("esc", "esc", "B", "1")
 		d.hides("NAMESPACE") // each has its own console
-		d.press("B", "2").press("B", "n").typed(" crash").press("enter", "B").shows("run 2 crash")
-		d.press("x").settle().press("B").hides("run 2 crash")
+		d.press("B", "2").press("B", "n").typed(" crash").press("enter", "B").shows("crash")
+		d.press("x").settle().press("B").hides("crash")
 	}
 	if f.ended != 2 {
 		t.Errorf("%d clusters were ended", f.ended)

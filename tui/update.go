@@ -161,6 +161,9 @@ func (m *Explorer) key(k tea.KeyPressMsg) tea.Cmd {
 	if k.String() == "ctrl+z" && !inFront && cannotSuspend(m.cfg.Remote, runtime.GOOS) == "" {
 		return tea.Suspend
 	}
+	if m.frame.TooSmall() && m.keys.Action(k) != keymap.Quit { // nobody sees what a key would do
+		return nil
+	}
 	if top := m.open.Top(); top != nil {
 		return m.react(top.Key(k))
 	}

@@ -108,6 +108,9 @@ func (f *Frame) Pane(name string) *Place {
 	return nil
 }
 
+// TooSmall reports whether nothing is seen because the screen is too small.
+func (f *Frame) TooSmall() bool { return f.out.TooSmall != "" }
+
 // Focused is the pane that has the focus.
 func (f *Frame) Focused() *Place { return f.Pane(f.in.Focus) }
 

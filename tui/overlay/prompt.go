@@ -19,6 +19,7 @@ type Prompt struct {
 	Line edit.Line
 
 	complete func(line string) (head string, words []string) // nil: nothing is completed
+	proposed bool                                            // the line is a proposal: what is typed takes its place
 	head     string                                          // of the line, before what words complete
 	words    []string
 }
@@ -39,8 +40,17 @@ var (
 
 // Paste implements [Overlay].
 func (p *Prompt) Paste(s string) {
+	p.typed()
 	p.Line.Insert(s)
 	p.offer()
+}
+
+// typed makes room for what the person types in the place of a proposal.
+func (p *Prompt) typed() {
+	if p.proposed {
+		p.Line.Set("")
+	}
+	p.proposed = false
 }
 
 // offer looks what could stand at the end of the line.
@@ -84,6 +94,10 @@ func (p *Prompt) Key(k tea.KeyPressMsg) Reaction {
 		p.Line.Remember(p.Line.String())
 		return Reaction{Close: true, Do: action.Entered{For: p.For, Text: p.Line.String(), Needed: p.Needed, At: p.At, From: p.From, Of: p.Of}}
 	}
+	if k.Text != "" {
+		p.typed()
+	}
+	p.proposed = false
 	if p.complete != nil && key.Matches(k, tabKey) {
 		p.fill()
 	} else if p.Line.Key(k) {
@@ -113,7 +127,11 @@ func (p *Prompt) Draw(screen grid.Area) (Point, bool) {
 	}
 	y := len(intro)
 	in.Text(1, y, "›", theme.Accent)
-	x := p.Line.Draw(in, 3, y, in.W()-4, theme.Text)
+	look := theme.Text
+	if p.proposed {
+		look |= grid.Reverse
+	}
+	x := p.Line.Draw(in, 3, y, in.W()-4, look)
 	for i, l := range wrong {
 		in.Text(1, y+1+i, l, theme.Bad)
 	}

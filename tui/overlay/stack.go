@@ -46,6 +46,7 @@ func (s *Stack) Ask(what action.Prompt, complete func(line string) (head string,
 	}
 	p.Prompt, p.complete = what, complete
 	p.Line.Set(what.Text)
+	p.proposed = what.Text != "" && what.Error == "" && what.For != action.ForFilter
 	p.offer()
 	s.Push(p)
 }
