@@ -33,8 +33,8 @@ func TestAPanicIsOfOneObject(t *testing.T) {
 		})
 		explode := func(obj runtime.Object) {
 			if cm := obj.(*corev1.ConfigMap); cm.Name == "bad" && cm.Data["v"] != "3" {
-				var made map[string]int
-				made[cm.Name] = 1
+				made := map[string]map[string]int{}
+				made[cm.Name]["a"] = 1
 			}
 		}
 		i.AddIndex("value", func(obj runtime.Object) []string { explode(obj); return []string{obj.(*corev1.ConfigMap).Data["v"]} })

@@ -23,8 +23,8 @@ type explosive struct{ client.Interface }
 
 func explode(name, what string) {
 	if name == what {
-		var made map[string]int
-		made[name] = 1
+		made := map[string]map[string]int{}
+		made[name]["a"] = 1
 	}
 }
 

@@ -20,8 +20,8 @@ type mined struct{ *apiserver.Server }
 
 func (m mined) Handle(t *sim.Task, req *request.Request) *request.Response {
 	if req.Name == "bad" {
-		var made map[string]int
-		made[req.Name] = 1
+		made := map[string]map[string]int{}
+		made[req.Name]["a"] = 1
 	}
 	return m.Server.Handle(t, req)
 }

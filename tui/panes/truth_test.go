@@ -45,8 +45,6 @@ func (s *raftStory) emit(member string, k trace.Kind, payload any) {
 	s.tape.Emit(trace.CompMember, member, k, trace.Ref{}, payload)
 }
 
-func (s *raftStory) member() string { return rapid.SampledFrom(s.names).Draw(s.t, "member") }
-
 func (s *raftStory) two() (string, string) {
 	two := rapid.Permutation(s.names).Draw(s.t, "two")
 	return two[0], two[1]
