@@ -220,7 +220,7 @@ func TestTheFirstVisit(t *testing.T) {
 	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 80, 24)
 	s.sees("Explore", "Lessons", "Scenarios", "Recording", "Declarative f2", "Convergence f3", "Distributed f4", "3/3 quorum")
-	s.press("down", "down").sees("learn by doing, step by step").press("enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
+	s.press("down", "down").sees("learn by doing").press("enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
 	s.press("down").sees("set a scene and see").press("enter").sees("an image cannot be pulled").press("esc").sees("Explore")
 	s.press("down").sees("open a run that was saved").press("enter").sees("Open a recording").press("esc").sees("Explore")
 	s.press("up", "up", "up", "enter").misses("Convergence").sees("1 Cluster")
@@ -272,7 +272,15 @@ func TestWithoutAQuorum(t *testing.T) {
 	s.press("esc")
 	stop("c")
 	s.sees("Broken since", "Start it again").press("enter").sees("2/3 quorum")
-	s.press("{").sees("PAST", "mended: start member/c").press(",").sees("1/3 NO").press("end").sees("RUNNING", "2/3 quorum")
+	s.press("{").sees("PAST")
+	for range 5 { // the election that follows may be a mark already
+		at := s.text()
+		if strings.Contains(at, "mended: start member/c") {
+			break
+		}
+		s.press("{").until("the mark does not change from", func(text string) bool { return text != at }, []string{at})
+	}
+	s.sees("mended: start member/c").press(",").sees("1/3 NO").press("end").sees("RUNNING", "2/3 quorum")
 	s.press("q").sees("Leave kviz?").press("q").ends(0)
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -118,14 +119,18 @@ func (w *written) Write(p []byte) (int, error) {
 }
 
 // Decode is the inverse; the object gets the revision as its
-// resourceVersion. A value at which decoding panics cannot be decoded.
+// resourceVersion. A value at which decoding panics cannot be decoded. Why a Secret cannot be is not told, since a decoder's
+// error quotes what it reads, and errors get into recordings.
 func Decode(k *Kind, value []byte, revision int64) (obj runtime.Object, err error) {
 	defer func() {
 		if broken := sim.Recovered(recover()); broken != nil {
 			obj, err = nil, fmt.Errorf("decoding %s from storage: %s", k.Kind, broken.Brief())
 		}
 	}()
-	return decode(k, value, revision)
+	if obj, err = decode(k, value, revision); err != nil && k.Group == "" && k.Kind == "Secret" {
+		return nil, errors.New("decoding Secret from storage: its value is none")
+	}
+	return obj, err
 }
 
 func decode(k *Kind, value []byte, revision int64) (runtime.Object, error) {
