@@ -97,12 +97,10 @@ func TestProgramDrawsStepsAndLeaves(t *testing.T) {
 		})
 	}()
 	term.await(t, "PAUSED")
-	before := c.Trace().Len()
 	if _, err := term.typ.Write([]byte(".")); err != nil {
 		t.Fatal(err)
 	}
-	steady.Until(t, "a step", func() bool { return c.Trace().Len() > before }) // before its number can be waited for
-	term.await(t, "#"+c.Trace().Last().ID.String())
+	steady.Until(t, "the end of a step", func() bool { return strings.HasPrefix(c.Clock().Why, "step ") }) // before its number can be waited for
 	want := c.Trace().Last().ID.String()
 	term.await(t, "of #"+want)
 	if _, err := term.typ.Write([]byte("qq")); err != nil {

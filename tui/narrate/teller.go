@@ -64,11 +64,7 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 			continue // what broke it says so
 		}
 
-		var at *trace.Event
-		if len(events) > 0 {
-			at = events[len(events)-1]
-		}
-		t.queue = append(t.queue, Sentence{Event: at, Text: floor, Rank: Grave})
+		t.queue = append(t.queue, Sentence{Text: floor, Rank: Grave})
 	}
 	for i := range max(len(t.queue)-1, 0) { // what several mean the last one says
 		if t.queue[i].Means == t.queue[i+1].Means {
