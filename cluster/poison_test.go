@@ -174,8 +174,8 @@ func (c chef) meta(m *metav1.ObjectMeta) {
 	m.Generation = int64(c.IntN(3)) - 1
 }
 
-// settled are kinds whose objects say what the API server does with everybody's requests: whoever
-// writes nonsense there has a cluster that refuses everything, and rightly so.
+// settled are kinds whose objects say what the API server does with everybody's requests: with
+// nonsense in them a cluster refuses everything, and rightly so.
 var settled = []string{
 	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
 	"FlowSchema", "PriorityLevelConfiguration", "APIService", "CustomResourceDefinition", "Lease", "Namespace", "PriorityClass", "LimitRange", "ResourceQuota",

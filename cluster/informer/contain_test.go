@@ -16,7 +16,7 @@ import (
 )
 
 // A handler, or an index, that panics at one object keeps nobody from the others: other handlers get
-// that object, and the same one the next. Whoever made the informer is told, and the trace.
+// that object, and the same one the next. The owner of the informer learns of it, and the trace has it.
 func TestAPanicIsOfOneObject(t *testing.T) {
 	var out strings.Builder
 	var told []string

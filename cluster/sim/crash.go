@@ -55,8 +55,8 @@ func (t *Task) TellCrash(object trace.Ref, doing string, broken *PanicError) {
 	}))
 }
 
-// HandleCrash runs fn on the calling goroutine, at an edge, and gives back a panic in it: whoever
-// called gets an error, and the run goes on. The panic is in the trace (edge.panic). One that
+// HandleCrash runs fn on the calling goroutine, at an edge, and gives back a panic in it: the
+// caller gets an error, and the run goes on. The panic is in the trace (edge.panic). One that
 // breaks a rule of the kernel ends the run all the same. It may be called from any goroutine.
 func (k *Kernel) HandleCrash(what string, fn func()) (contained *PanicError) {
 	defer func() {

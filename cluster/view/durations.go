@@ -45,8 +45,8 @@ func Elapsed(spans []Span) (sum time.Duration) {
 }
 
 // Spans is what a request's stages took, one for each run of [Request.Stages], and the
-// answer: each from the end of what was before it; a write is told when it is sent to the store, so what follows until the store has answered is
-// its stage's too. The stages that look at the request's head alone have one modelled
+// answer: each from the end of what was before it; the event of a write comes when it is sent to the store, so the time until the store has answered belongs to
+// that stage too. The stages that look at the request's head alone have one modelled
 // time, which is the first one's, and so have those of admission.
 func (r *Request) Spans() []Span {
 	spans := make([]Span, 0, len(r.Stages)+1)

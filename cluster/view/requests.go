@@ -52,7 +52,7 @@ func (r *Request) Stage(stage string) []StageRun {
 }
 
 // Stands is the stage at which a request stands: the one it has reached, or the storage where it waits there for what it reads,
-// since a stage is told when it is over. A request that is about to change something reads the object first; that it waits
+// since the event of a stage comes at its end. A request that is about to change something reads the object first; that it waits
 // for that is seen where the store has no leader that could answer.
 func (s *State) Stands(r *Request) string {
 	if r.Done || r.Request == nil || r.Reached != trace.StageAuthorization && r.Reached != trace.StageDecode {

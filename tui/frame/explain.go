@@ -13,7 +13,7 @@ import (
 type Explain struct {
 	Event  *trace.Event // the one that the person looks at; nil for none
 	Means  string       // what follows from it as things stand; "" for nothing
-	Words  string       // what is told of it, or of the whole where there is no event; "": what [view.Explain] says
+	Words  string       // the sentence about it, or about the cluster where there is no event; "": what [view.Explain] says
 	Notice string       // what the explorer has to say, until the next news or key
 	Path   string       // what a step follows; "" for nothing
 }
