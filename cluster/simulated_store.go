@@ -29,5 +29,5 @@ var _ = simulated.Say(simulated.Statement{
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Store, How: simulated.Simplified, In: "raftstore/remote",
-	What: "where members are processes of their own, whoever has a member's certificate is trusted as that member",
+	What: "where members are processes of their own, anyone with a member's certificate is trusted as that member",
 })

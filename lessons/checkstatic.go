@@ -66,7 +66,7 @@ func (p *parser) checkBeats(l *Lesson) (wrong []error) {
 		}
 	}
 	if tooStill(l) {
-		wrong = append(wrong, fmt.Errorf("%s: more than one in six of its see beats stand still: whoever saw nothing change was shown nothing", p.name))
+		wrong = append(wrong, fmt.Errorf("%s: more than one in six of its see beats stand still: a beat shows something by changing it", p.name))
 	}
 	return wrong
 }

@@ -163,7 +163,7 @@ func (t *stageText) read(r reader, names *expr.Scope) (*Stage, []Pin, error) {
 		}
 	}
 	if len(t.Spot) > 2 {
-		return nil, nil, errors.New("spot: at most two: whoever has three has none")
+		return nil, nil, errors.New("spot: at most two: three rings point at nothing")
 	}
 	if s.Spots, err = r.texts(t.Spot, names); err != nil {
 		return nil, nil, fmt.Errorf("spot: %w", err)

@@ -205,7 +205,7 @@ func (s *Replicated) restored(m *remote.Member, index uint64) {
 		for c := (Changes{UpTo: kv.Revision()}); from <= kv.Revision(); from = c.UpTo + 1 {
 			c = Changes{UpTo: kv.Revision()}
 			if err := c.read(kv, from); err != nil {
-				s.breakDown(fmt.Errorf("raftstore: what happened while no member could be heard is compacted: %w", err))
+				s.breakDown(fmt.Errorf("raftstore: what happened while no member could be reached is compacted: %w", err))
 				return
 			}
 			list = append(list, c.List...)

@@ -53,7 +53,7 @@ type toldStep struct {
 // plainHelp says what may be typed. Words of the lesson are single, so that everything else can
 // be a command.
 const plainHelp = `Type a number to answer, an empty line to go on, "wait" to go on as soon as the step is done, "?" for a hint,
-"run" for the command that is offered, "back", "skip", "again" to hear the step once more, "quit" to leave. Anything else is a command for the console.`
+"run" for the command that is offered, "back", "skip", "again" to read the step once more, "quit" to leave. Anything else is a command for the console.`
 
 // lookEvery is how often the lesson is asked how it stands while nothing happens in the cluster:
 // its scene may have been set.
@@ -381,7 +381,7 @@ func (p *plainLesson) step(look lessons.Look) {
 		p.out.say(strings.ReplaceAll(spoken(look.Text), "\n\n\n\n", "\n\n")) // a step may have a question and no text
 	}
 	if len(look.Goals) > 0 {
-		p.out.say("\nWhat is to be done:")
+		p.out.say("\nWhat to do:")
 		for _, g := range look.Goals {
 			p.out.say("- " + spoken(g.Say))
 		}

@@ -72,8 +72,8 @@ func declarative() *tour {
 	return &tour{
 		name: action.Declarative,
 		legs: []leg{
-			{says: "You say what should be: two pods and a Service. Nobody is told how.", line: always(applyHello), speed: 0.5, takes: 6 * time.Second, until: out},
-			{says: "The same once more: “unchanged”, for it is so already.", line: always(applyHello), speed: 1, takes: 7 * time.Second},
+			{says: "You say what should be: two pods and a Service. You do not say how.", line: always(applyHello), speed: 0.5, takes: 6 * time.Second, until: out},
+			{says: "The same once more: “unchanged”, because it already is so.", line: always(applyHello), speed: 1, takes: 7 * time.Second},
 			{says: "One field of it becomes another: replicas 3. Only what is missing is made.", line: always(`kubectl patch deployment hello-deploy -n demo -p '{"spec":{"replicas":3}}'`), speed: 0.5, takes: 6 * time.Second, until: out},
 			{says: "What the Deployment owns is deleted: its ReplicaSet. Watch it come back.", line: always("kubectl delete replicasets -n demo -l app=hello --wait=false"), speed: 0.4, takes: 6 * time.Second},
 			{says: "The manifest again: what it says is what counts, and that is two.", line: always(applyHello), speed: 0.5, takes: 5 * time.Second, until: out},

@@ -54,7 +54,7 @@ var ErrDown = errors.New("connection refused: no DNS server is running")
 
 // ErrServFail is the answer of a server that has not yet seen the cluster's
 // Services once (CoreDNS plugin/kubernetes handler.go, HasSynced).
-var ErrServFail = errors.New("SERVFAIL: the DNS server has not heard from the API server yet")
+var ErrServFail = errors.New("SERVFAIL: the DNS server has not received anything from the API server yet")
 
 // ErrPanic is the answer where the server panicked; it goes on (CoreDNS core/dnsserver Server.ServeDNS).
 var ErrPanic = errors.New("SERVFAIL: the DNS server failed to answer; its log has more")

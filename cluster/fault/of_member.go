@@ -52,13 +52,13 @@ var _ = of("member", append([]Row{
 	},
 	{
 		Name: "mute", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Mute),
-		Ways:  ways(say("Lose what it sends: it hears the others, they do not hear it"), peer("Lose what it sends to member %s", "Lose what %[1]s sends to %[2]s: a cut one way")),
-		Means: "Lose what it sends to the other members (or to those named); it hears them still: a cut one way.",
+		Ways:  ways(say("Lose what it sends: it still receives"), peer("Lose what it sends to member %s", "Lose what %[1]s sends to %[2]s: a cut one way")),
+		Means: "Lose what it sends to the other members (or to those named); it still receives what they send: a cut one way.",
 	},
 	{
 		Name: "deafen", Heals: "heal", Args: "[MEMBER…]", do: withPeers(Links.Deafen),
-		Ways:  ways(say("Lose what is sent to it: they hear it, it does not hear them"), peer("Lose what member %s sends to it", "Lose what %[2]s sends to %[1]s: a cut one way")),
-		Means: "Lose what the other members (or those named) send to it; they hear it still: a cut the other way.",
+		Ways:  ways(say("Lose what is sent to it: it still sends"), peer("Lose what member %s sends to it", "Lose what %[2]s sends to %[1]s: a cut one way")),
+		Means: "Lose what the other members (or those named) send to it; they still receive what it sends: a cut the other way.",
 	},
 	{
 		Name: "duplicate", Heals: "heal", Args: "PEER FRACTION", do: onLink(fraction, "0.3", Links.Duplicate),
@@ -92,7 +92,7 @@ var _ = of("member", append([]Row{
 	{Name: "promote", Repairs: true, Async: true, do: act(Membership.Promote), Ways: ways(say("Give it a vote")), Means: "Give a learner its vote, as soon as it has caught up."},
 	{
 		Name: "remove", Replaces: true, Passing: true, Async: true, do: act(Membership.Remove), Ways: ways(say("Take it out of the group for good")),
-		Means: "Take it out of the group for good: who joins later is a new member with an ID of its own. etcd lets it have the old name; kviz tells members by their names and gives it the next.",
+		Means: "Take it out of the group for good: one that joins later is a new member with an ID of its own. etcd lets it have the old name; kviz tells members apart by their names and gives it the next.",
 	},
 	{
 		Name: "snapshot", Repairs: true, Async: true, do: act(Upkeep.Snapshot), Ways: ways(say("Have it write a snapshot and cut its log off behind it")),

@@ -13,7 +13,7 @@ var _ = of("node", append([]Row{
 	},
 	{Name: "start", Repairs: true, do: act(Node.Start), Ways: ways(say("Switch it on again")), Means: "Switch it on again."},
 	{
-		Name: "restart", As: []string{"start"}, Repairs: true, do: act(Node.Restart), Ways: ways(say("Switch it off and on: its containers start anew")),
+		Name: "restart", As: []string{"start"}, Repairs: true, do: act(Node.Restart), Ways: ways(say("Switch it off and on: its containers start again")),
 		Means: "Switch it off, and on again at once.",
 	},
 	{

@@ -48,8 +48,8 @@ var (
 		},
 		{
 			Name: "drop", Heals: "heal", As: []string{"release"}, Knob: true, Args: "[OBJECT]", do: with(object, Informer.Lose),
-			Ways:  ways(say("Lose one event: its cache is wrong until it lists anew")),
-			Means: "Lose one event, the oldest that waits or the next one (of OBJECT): the client's cache is wrong until the object changes again or it lists anew.",
+			Ways:  ways(say("Lose one event: its cache is wrong until it lists again")),
+			Means: "Lose one event, the oldest that waits or the next one (of OBJECT): the client's cache is wrong until the object changes again or the client lists again.",
 		},
 		{
 			Name: "delay", Heals: "heal", As: []string{"release"}, Knob: true, Args: "[OBJECT]", do: with(object, Informer.Delay),
@@ -103,7 +103,7 @@ var (
 	_ = of(
 		"certificate",
 		Row{
-			Name: "expire", Heals: "renew", do: act(Credential.Expire), Ways: ways(say("Let its time be over: who shows it is Unauthorized")),
+			Name: "expire", Heals: "renew", do: act(Credential.Expire), Ways: ways(say("Let it expire: a client that shows it is Unauthorized")),
 			Means: "Let the time of a user's client certificates be over, as if nobody had renewed them: the API server answers Unauthorized. What is issued from now on is good.",
 		},
 		Row{Name: "renew", Repairs: true, do: act(Credential.Renew), Ways: ways(say("Renew it")), Means: "Undo expire."},
@@ -112,7 +112,7 @@ var (
 	_ = of(
 		"token",
 		Row{
-			Name: "expire", Heals: "renew", do: act(Credential.Expire), Ways: ways(say("Let the tokens of before be over: who shows one is Unauthorized")),
+			Name: "expire", Heals: "renew", do: act(Credential.Expire), Ways: ways(say("Let earlier tokens expire: a client that shows one is Unauthorized")),
 			Means: "Let the time of a service account's tokens be over: the API server answers Unauthorized. What is issued from now on is good.",
 		},
 		Row{Name: "renew", Repairs: true, do: act(Credential.Renew), Ways: ways(say("Let them be good again")), Means: "Undo expire."},

@@ -47,7 +47,7 @@ var Fields = []Row{
 	{What: "Lifecycle.stopSignal", So: "containers are simulated and stop as at SIGTERM"},
 	{What: "LifecycleHandler.tcpSocket", So: "such a hook does nothing, in Kubernetes either"},
 	{What: "ResourceFieldSelector.containerName", So: "the variable tells of the container that has it"},
-	{What: "ResourceFieldSelector.divisor", So: "cores and bytes are told as they are", Unless: []string{"0", "1"}},
+	{What: "ResourceFieldSelector.divisor", So: "cores and bytes come undivided", Unless: []string{"0", "1"}},
 	{What: "ResourceRequirements.claims", So: "no devices are given out, and the container runs without them"},
 	{What: "SecurityContext.readOnlyRootFilesystem", So: "files can be written all the same", Unless: []string{"false"}},
 	{What: "SecurityContext.runAsGroup", So: "processes run as the image's group"},

@@ -21,7 +21,7 @@ var Kinds = []Row{
 	{What: "ResourceSlice.resource.k8s.io", So: "no device of it is given to a pod"},
 	{What: "ServiceCIDR.networking.k8s.io", So: "cluster IPs come from the range that the API server was started with"},
 	{What: "StorageClass.storage.k8s.io", So: "no provisioner runs, so claims of it get no volume"},
-	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored anew"},
+	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored again"},
 	{What: "VolumeAttachment.storage.k8s.io", So: "nothing is attached to the node"},
 	{What: "VolumeAttributesClass.storage.k8s.io", So: "no driver changes a volume"},
 }

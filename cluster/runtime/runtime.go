@@ -26,7 +26,7 @@ import (
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
 	What: "a container is a behaviour that listens, answers, crashes or exits after some virtual time, chosen by image, command or the annotation kviz.dev/behaviour, or a small shell script that runs",
-	Seen: "kubectl exec: a command that a container has not is \"not found\"",
+	Seen: "kubectl exec: a command that the container lacks is \"not found\"",
 })
 
 var _ = simulated.Say(simulated.Statement{

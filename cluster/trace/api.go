@@ -21,8 +21,8 @@ var (
 		"The cache's revision against the store's.",
 		"apiserver pkg/storage/cacher/watch_cache.go processEvent")
 	WatchCacheListed = define[CacheList]("api.watchcache-list", GrainStage,
-		"The API server's watch cache listed its kind from the store anew: the watch it lived on was cancelled.",
-		"The watches of this kind, which all end: their clients get 410 Gone for old revisions and list anew too.",
+		"The API server's watch cache listed its kind from the store again: the watch it lived on was cancelled.",
+		"The watches of this kind, which all end: their clients get 410 Gone for old revisions and list again too.",
 		"apiserver pkg/storage/cacher/cacher.go startCaching; watch_cache.go Replace")
 	ObjectUndecodable = define[Undecodable]("api.undecodable", GrainStage,
 		"The API server cannot decode what the store holds under a key. It serves the other objects of the kind.",
@@ -46,7 +46,7 @@ var (
 		"client-go tools/cache/reflector.go handleAnyWatch, which waits for the connection")
 	WatchLost = define[WatchEvent]("watch.lost", GrainWatch,
 		"A watch event was lost on its way to a client, which does not know: its cache stays as it was.",
-		"The client's cache against the store: they differ until the object changes again or the client lists anew.",
+		"The client's cache against the store: they differ until the object changes again or the client lists again.",
 		"client-go tools/cache/reflector.go handleAnyWatch trusts the order of resourceVersions and cannot see a gap")
 )
 

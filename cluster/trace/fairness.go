@@ -10,7 +10,7 @@ var (
 		"The flow and its queue: requests of other flows wait in other queues, and each queue gets its turn.",
 		"apiserver pkg/util/flowcontrol/fairqueuing/queueset/queueset.go StartRequest")
 	FlowConfig = define[FlowLimits]("api.concurrency", GrainStage,
-		"The requests that the API server serves at once were shared out anew among the priority levels: somebody has changed their number or the levels, or levels lend one another seats.",
+		"The requests that the API server serves at once were shared out again among the priority levels: somebody has changed their number or the levels, or levels lend one another seats.",
 		"Each level's seats: a level of few seats has its requests queue while others go on; and what it has above or below its share is borrowed or lent.",
 		"apiserver pkg/util/flowcontrol/apf_controller.go updateBorrowingLocked")
 )

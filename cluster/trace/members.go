@@ -60,7 +60,7 @@ var (
 		"The lease's time to live, counted by the leader's clock.",
 		"etcd server/lease/lessor.go Grant")
 	LeaseRenewed = outside[StoreLease]("store.lease-renew",
-		"The owner of a lease kept it alive: its time begins anew.",
+		"The owner of a lease kept it alive: its time starts again.",
 		"The remaining time, full again.",
 		"etcd server/lease/lessor.go Renew")
 	LeaseExpired = define[StoreLease]("store.lease-expire", GrainCommit,

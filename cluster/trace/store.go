@@ -42,7 +42,7 @@ var (
 		"The vote cells of the candidate.",
 		"etcd raft: raft.go handling of MsgVote")
 	RaftTimeout = outside[RaftPatience]("raft.timeout",
-		"A half, three quarters or all of a follower's least election timeout went by without a heartbeat, or it hears of a leader again.",
+		"A half, three quarters or all of a follower's least election timeout went by without a heartbeat, or a leader reaches it again.",
 		"The bar of the member's election timeout in the store pane's picture.",
 		"etcd raft: raft.go tickElection, pastElectionTimeout; hashicorp/raft raft.go runFollower")
 	RaftCommit = outside[RaftProgress]("raft.commit",

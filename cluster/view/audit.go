@@ -47,7 +47,7 @@ func init() {
 			}
 			return called(p.Server) + " audits by its policy: " + strings.Join(p.Rules, " | ")
 		case "rotated":
-			return auditLog(p) + " is full and begins anew; what it held is in " + p.File
+			return auditLog(p) + " is full and starts empty; what it held is in " + p.File
 		case "recovered":
 			return auditLog(p) + " is written again; " + count(int(p.Errors), "event") + " could not be"
 		}

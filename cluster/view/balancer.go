@@ -51,7 +51,7 @@ func init() {
 	})
 	say(trace.BalancerServer, func(e *trace.Event, p *trace.BalancedServer) string {
 		if p.Removed {
-			return fmt.Sprintf("the API server %s at %s is no more: %s", p.Server, p.Address, p.Reason)
+			return fmt.Sprintf("the API server %s at %s is gone: %s", p.Server, p.Address, p.Reason)
 		}
 		if p.Up {
 			return fmt.Sprintf("the load balancer gives connections to %s at %s: %s", p.Server, p.Address, p.Reason)

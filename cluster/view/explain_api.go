@@ -28,7 +28,7 @@ func init() {
 		return fmt.Sprintf("what the store holds under %s is no object that can be decoded: %s; the others of %s are served", p.Key, p.Error, p.Resource)
 	})
 	say(trace.WatchCacheListed, func(e *trace.Event, p *trace.CacheList) string {
-		return fmt.Sprintf("the watch cache of %s listed %s from the store anew, as of revision %d; it had followed up to %d, and who watched it must list again", orElse(p.Custom, p.Resource), count(p.Objects, "object"), p.Revision, p.Was)
+		return fmt.Sprintf("the watch cache of %s listed %s from the store again, as of revision %d; it had followed up to %d, and its watchers must list again", orElse(p.Custom, p.Resource), count(p.Objects, "object"), p.Revision, p.Was)
 	})
 	say(trace.WatchOpened, func(e *trace.Event, p *trace.Watch) string {
 		return fmt.Sprintf("%s watches %s from revision %d%s", p.Client, orElse(p.Custom, p.Resource), p.From, tail(", only ", p.Selector))
@@ -41,7 +41,7 @@ func init() {
 		return fmt.Sprintf("the %s of %s at revision %d waits on its way to %s, which acts on what it knew before", change(p.Type), e.Object.String(), p.Revision, p.Client)
 	})
 	say(trace.WatchLost, func(e *trace.Event, p *trace.WatchEvent) string {
-		return fmt.Sprintf("the %s of %s at revision %d is lost on its way to %s, which has it as it was until it changes again or is listed anew", change(p.Type), e.Object.String(), p.Revision, p.Client)
+		return fmt.Sprintf("the %s of %s at revision %d is lost on its way to %s, which has it as it was until it changes or is listed again", change(p.Type), e.Object.String(), p.Revision, p.Client)
 	})
 
 	say(trace.RunStart, func(e *trace.Event, p *trace.Run) string {
@@ -204,7 +204,7 @@ func explainWatchEvent(e *trace.Event, p *trace.WatchEvent) string {
 	case "DELETED":
 		return fmt.Sprintf("%s learns that %s is gone (revision %d)", p.Client, what, p.Revision)
 	case "BOOKMARK":
-		return fmt.Sprintf("%s is told that it is up to date to revision %d", p.Client, p.Revision)
+		return fmt.Sprintf("%s gets a bookmark: it is up to date to revision %d", p.Client, p.Revision)
 	case "ERROR":
 		return fmt.Sprintf("the watch of %s ends with an error", p.Client)
 	}

@@ -17,7 +17,7 @@ func init() {
 		return fmt.Sprintf("the cache of %s holds all %s at revision %d: from now on it may be trusted%s", p.Informer, count(p.Items, one(p.Resource)), p.Revision, missed)
 	})
 	say(trace.InformerRelist, func(e *trace.Event, p *trace.Informer) string {
-		return fmt.Sprintf("the cache of %s lists %s anew%s", p.Informer, p.Resource, tail(": ", p.Reason))
+		return fmt.Sprintf("the cache of %s lists %s%s", p.Informer, p.Resource, tail(": ", p.Reason))
 	})
 	say(trace.InformerResync, func(e *trace.Event, p *trace.Informer) string {
 		return fmt.Sprintf("the cache of %s tells of all %s again, as it does %s", p.Informer, count(p.Items, one(p.Resource)), p.Reason)

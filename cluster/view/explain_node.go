@@ -78,7 +78,7 @@ func init() {
 		}
 		full := ""
 		if p.Full {
-			full = ", every chain written anew"
+			full = ", every chain written again"
 		}
 		return fmt.Sprintf("kube-proxy on %s brought its rules in line: %d added, %d removed (%s, %s%s)", p.Node, p.Added, p.Removed,
 			count(p.Services, "Service"), count(p.Endpoints, "endpoint"), full)
@@ -163,7 +163,7 @@ func ready(s string) string {
 	case "False":
 		return "not Ready"
 	case "Unknown":
-		return "not heard of (Ready is Unknown)"
+		return "does not report (Ready is Unknown)"
 	}
 	return "Ready=" + s
 }

@@ -57,11 +57,11 @@ func init() {
 		}
 		switch {
 		case p.Left >= 4:
-			return fmt.Sprintf("member %s hears again, or has voted: its election timeout begins anew", p.Member)
+			return fmt.Sprintf("a leader reached member %s, or it has voted: its election timeout starts again", p.Member)
 		case p.Left == 0:
-			return fmt.Sprintf("member %s has not heard from %s for the whole of the least election timeout, %s: any moment it may stand for election", p.Member, whom, p.AtLeast)
+			return fmt.Sprintf("member %s has had nothing from %s for the whole of the least election timeout, %s: any moment it may stand for election", p.Member, whom, p.AtLeast)
 		}
-		return fmt.Sprintf("member %s has not heard from %s for %s of at least %s", p.Member, whom, p.AtLeast*time.Duration(4-p.Left)/4, p.AtLeast)
+		return fmt.Sprintf("member %s has had nothing from %s for %s of at least %s", p.Member, whom, p.AtLeast*time.Duration(4-p.Left)/4, p.AtLeast)
 	})
 	say(trace.RaftCommit, func(e *trace.Event, p *trace.RaftProgress) string {
 		return fmt.Sprintf("member %s: entry %d is on a quorum, so it is committed", p.Member, p.Index)
@@ -101,7 +101,7 @@ func explainRole(e *trace.Event, p *trace.MemberState) string {
 	case "leader":
 		return fmt.Sprintf("member %s has a majority of the votes and leads term %d", p.Member, p.Term)
 	case "candidate":
-		return fmt.Sprintf("member %s stands for election: it has not heard from a leader for too long in term %d", p.Member, p.Term)
+		return fmt.Sprintf("member %s stands for election: no leader has reached it for too long in term %d", p.Member, p.Term)
 	case "follower":
 		if p.Leader != "" {
 			return fmt.Sprintf("member %s follows %s in term %d", p.Member, p.Leader, p.Term)

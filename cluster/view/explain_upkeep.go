@@ -124,7 +124,7 @@ func init() {
 	say(trace.StoreWatchClosed, func(e *trace.Event, p *trace.StoreWatch) string {
 		s := fmt.Sprintf("the watch of %s on %s at the store ended%s", orElse(p.Client, "a client"), p.Prefix, tail(": ", p.Reason))
 		if p.Compacted > 0 {
-			s += fmt.Sprintf(" (it had still to be told of revision %d, and history begins at %d)", p.Next, p.Compacted)
+			s += fmt.Sprintf(" (its next revision was %d, and history begins at %d)", p.Next, p.Compacted)
 		}
 		return s
 	})
@@ -132,7 +132,7 @@ func init() {
 		if p.Lag == 0 {
 			return fmt.Sprintf("the watch of %s on %s has caught up with the store", orElse(p.Client, "a client"), p.Prefix)
 		}
-		return fmt.Sprintf("the watch of %s on %s is %s behind the store, with %s to be told from revision %d on", orElse(p.Client, "a client"), p.Prefix, count(int(p.Lag), "revision"), count(p.Waiting, "event"), p.Next)
+		return fmt.Sprintf("the watch of %s on %s is %s behind the store; %s wait for it, from revision %d on", orElse(p.Client, "a client"), p.Prefix, count(int(p.Lag), "revision"), count(p.Waiting, "event"), p.Next)
 	})
 }
 

@@ -99,7 +99,7 @@ func init() {
 		case trace.FlowByDemand:
 			begin = "priority levels lend one another seats, by what was wanted of each in the last ten seconds"
 		case trace.FlowByObject:
-			begin = fmt.Sprintf("the %s are shared out anew, for a priority level has changed", count(p.Total, "seat"))
+			begin = fmt.Sprintf("the %s are shared out again, for a priority level has changed", count(p.Total, "seat"))
 		}
 		return begin + ": " + strings.Join(parts, ", ")
 	})

@@ -28,12 +28,12 @@ func benchCommand() *command {
 	store, hostile := &benchStore{}, &benchHostile{}
 	return &command{
 		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork | hostile]…",
-		short: "what kviz takes on this machine, beside its budgets",
-		long: `Each measurement runs in a process of its own; without a name, all but store, pace, idle, fork and hostile, one after the other.
-pace measures virtual seconds in a real one at speed 1, beside requests from other programs, watches and kubectl get -w.
-idle looks at the memory of an idle cluster as virtual time flies.
-fork runs ten virtual minutes of a class' work again, as kviz fork does.
-hostile has a token that may do only a little send what is costly, and measures what another client waits meanwhile, beside a
+		short: "measure kviz on this machine, beside its budgets",
+		long: `Each measurement runs in a process of its own. Without a name kviz runs all but store, pace, idle, fork and hostile, one by one.
+pace counts virtual seconds in a real one at speed 1, under requests from other programs, watches and kubectl get -w.
+idle measures the memory of an idle cluster over hours of virtual time.
+fork repeats ten virtual minutes of a class' work, as kviz fork does.
+hostile sends costly requests with a token that may do little, and measures how long another client waits meanwhile, beside a
 real kube-apiserver in the source tree. Each request has a number: --first N --count 1 sends one again.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
 run it in the source tree.`,

@@ -16,8 +16,8 @@ import (
 func compareCommand() *command {
 	return &command{
 		name: "compare", usage: "A B",
-		short:   "two recordings side by side: the first event that differs, and what came of it",
-		long:    "The runs are the same up to the first event that differs, as kviz trace --hash sees them. It ends with status 1 where they differ, as diff does.",
+		short:   "two recordings side by side: the first event that differs, and its effects",
+		long:    "Compares what kviz trace --hash covers. Like diff, it ends with status 1 if the runs differ.",
 		example: "kviz compare out.kvrun branch.kvrun",
 		flags:   func(*pflag.FlagSet) {},
 		run: func(_ context.Context, io streams, args []string) error {

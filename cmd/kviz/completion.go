@@ -19,7 +19,7 @@ var completions = map[string]func(*cobra.Command, goio.Writer) error{
 func completionCommand() *command {
 	return &command{
 		name: "completion", usage: "bash|zsh|fish|powershell",
-		short:   "a script that has a shell complete kviz' commands and flags",
+		short:   "a script with which your shell completes kviz' commands and flags",
 		example: "source <(kviz completion bash)\nkviz completion fish > ~/.config/fish/completions/kviz.fish",
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) != 1 {

@@ -16,7 +16,7 @@ func envCommand() *command {
 	return &command{
 		name:  "env",
 		usage: "[PORT] [flags]",
-		short: "how other programs reach the kviz that is being served",
+		short: "how other programs reach a running kviz serve or explore",
 		long:  "Prints lines for a shell: KUBECONFIG for kubectl and, where the store is served (--etcd-port), ETCDCTL_ENDPOINTS,\nETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY for etcdctl. ETCDCTL_ENDPOINTS are the members there are now: after\nmembers have come or gone, print them again. Where several kviz are being served, PORT is the API server's of the one\nthat is meant.",
 		example: `eval "$(kviz env)"
 kviz env --shell powershell | Invoke-Expression`,

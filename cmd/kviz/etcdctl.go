@@ -13,9 +13,9 @@ import (
 func etcdctlCommand() *command {
 	return &command{
 		name: "etcdctl", usage: "ARGUMENTS", raw: true,
-		short: "etcdctl, for the store of the kviz that is being served",
-		long: `etcd's own etcdctl v3.7.3. Where nothing else is said, by flags or by ETCDCTL_ variables, it talks to the members of
-kviz serve --etcd-port N, with the certificates that were made for them. kviz etcdctl help tells its commands.`,
+		short: "etcdctl, for the store of a running kviz",
+		long: `etcd's own etcdctl v3.7.3. Unless flags or ETCDCTL_ variables say otherwise, it talks to the members of
+kviz serve --etcd-port N, with their certificates. kviz etcdctl help lists its commands.`,
 		example: "kviz etcdctl get /registry --prefix --keys-only\nkviz etcdctl --endpoints=127.0.0.1:2379 put greeting hello",
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {

@@ -26,7 +26,7 @@ func exploreCommand() *command {
 	)
 	return &command{
 		name: "explore", usage: "[flags]",
-		short:   "the explorer, straight in (kviz alone opens its start screen)",
+		short:   "straight into the explorer (kviz alone opens its start screen)",
 		long:    "Opens the screen at once; the cluster boots behind it.",
 		example: "kviz explore --speed 0.1",
 		flags: func(f *pflag.FlagSet) {

@@ -23,12 +23,12 @@ func forkCommand() *command {
 	b := &branching{}
 	return &command{
 		name: "fork", usage: "FILE --at N [flags]",
-		short: "run a recorded run again up to an event, and go on differently, without a screen",
-		long: `The cluster is booted again, and what entered it from outside (requests, commands, faults) enters again
-where it did, as fast as the machine can; every control-plane event on the way is compared with the recorded one. At
-event N the branch goes on by itself: with the commands of a script, or with nobody at the keys, for as long as --for says.
-Whoever was at work at N (a command, a watch) is not there any more. --trace writes the branch's own recording, to be watched,
-compared (kviz compare) or forked again. kviz help fork tells more.`,
+		short: "repeat a recorded run up to an event, and go on differently, without a screen",
+		long: `kviz boots the cluster again and replays what entered it from outside (requests, commands, faults) at the same places,
+as fast as the machine can. It compares every control-plane event on the way with the recorded one. At event N the branch
+goes on by itself: with the commands of a script, or without input, for as long as --for says. What was running at N (a
+command, a watch) is gone. --trace writes the branch's own recording, which you can open, compare (kviz compare) or fork
+again. kviz help forks says more.`,
 		example: "kviz fork out.kvrun --at 3120 --script cut.sh --trace branch.kvrun",
 		flags: func(f *pflag.FlagSet) {
 			b.register(f)

@@ -17,8 +17,8 @@ import (
 func kubectlCommand() *command {
 	return &command{
 		name: "kubectl", usage: "ARGUMENTS", raw: true,
-		short:   "kubectl, for the kviz that is being served",
-		long:    "The same kubectl as in the console (v1.37), for a machine that has none. It talks to the cluster of kviz serve.",
+		short:   "kubectl, for a running kviz",
+		long:    "The kubectl of the console (v1.37), for a machine without one. It talks to the cluster of kviz serve.",
 		example: "kviz kubectl get pods -A",
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {

@@ -29,12 +29,12 @@ func lessonCommand() *command {
 	return &command{
 		name: "lesson", usage: "list | show ID | start ID[#BEAT] | recall | progress | check [ID…] | frames ID | new ID-WORDS | edit ID",
 		short: "guided lessons",
-		long: `list   what there is, and what you have done
+		long: `list   all lessons, and what you have done
 show   a lesson as text
 start  a lesson in the explorer, where you left it, or at a beat: L09#crash
 recall questions of lessons that you have done, some days after, on another run
 progress         what you have done, and when questions come back
-export-progress  the same as a table (CSV), a row a beat; nothing is ever sent anywhere
+export-progress  the same as a table (CSV), a row for each beat; kviz sends nothing anywhere
 check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not
 frames print what each beat of a lesson shows where it stands
 cast   the same as it moves, into a file for asciinema: L09, or some of its beats: L09#crash..write

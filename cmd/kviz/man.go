@@ -11,7 +11,7 @@ import (
 
 func manCommand() *command {
 	return &command{
-		name: "man", short: "the manual page", long: "All that kviz help tells of the commands, as a page for man(1).",
+		name: "man", short: "the manual page", long: "All that kviz help says about the commands, as a page for man(1).",
 		example: "kviz man | man -l -",
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) > 0 {

@@ -25,13 +25,12 @@ func memberCommand() *command {
 	return &command{
 		name: "member", usage: "--name NAME --dir DIR --certs DIR [flags]\n       kviz member certs DIR [NAME…]",
 		short: "one member of the store as a process of its own, for kviz serve --members",
-		long: `Members speak to one another, and to the kviz that drives them, over TLS 1.3; both sides have certificates of the
-same authority, and nobody without one gets an answer. kviz member certs makes an authority, certificates for the
-members named (a, b and c, if none is) and one for the driver; what is there stays. A machine needs ca.crt and the
-pair of its own name, no more.
+		long: `Members talk to each other, and to the kviz that drives them, over TLS 1.3. Both sides need certificates of the same
+authority. kviz member certs makes an authority, certificates for the named members (by default a, b and c) and one for
+the driver; it keeps what exists. A machine needs only ca.crt and the pair with its own name.
 
-A member whose folder is empty waits for a driver. kviz serve --members makes a group of members of which none has
-a log; else it takes the group over as it is, and those that are empty wait to join (kviz etcdctl member add). A member
+A member whose folder is empty waits for a driver. kviz serve --members makes a group of members that all have
+no log. Otherwise it takes the group over as it is, and empty members wait to join (kviz etcdctl member add). A member
 whose folder holds a log goes on by itself, also without a driver.`,
 		example: `kviz member certs ./certs
 kviz member --name a --listen 127.0.0.1:7001 --dir ./a --certs ./certs

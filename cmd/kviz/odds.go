@@ -27,9 +27,9 @@ func oddsCommand() *command {
 	return &command{
 		name: "odds", usage: "EXPR FILE [flags]",
 		short: "when did it become inevitable: how often EXPR comes true in branches of a recorded run",
-		long: `The run is forked at some of its events, at each with so many other seeds, and each branch goes on with nobody
-at the keys, until EXPR is true (kviz help expressions) or its time is over. The curve shows from which event on it could
-no longer be avoided. The branches have the bare store, unless the run has faults of members or of the store. ctrl-C ends it.`,
+		long: `kviz forks the run at some of its events, at each with --seeds other seeds. Each branch goes on without input until EXPR
+is true (kviz help time) or its time is over. The curve shows from which event on EXPR could no longer be avoided. The
+branches use the bare store, unless the run has faults of members or of the store. ctrl-C ends it.`,
 		example: `kviz odds --at 2900..3400 --seeds 30 'object("deployments", "demo", "web").status.availableReplicas < 3' out.kvrun`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&at, "at", "", "from which event to which, `M..N` (default: the whole run)")

@@ -21,7 +21,7 @@ func runCommand() *command {
 	return &command{
 		name: "run", usage: "FILE [flags]",
 		short: "run a console script against a fresh cluster, without a screen",
-		long: `The script is a shell script whose commands are those of the console: kubectl, on NODE,
+		long: `The script is a shell script with the console's commands: kubectl, on NODE,
 kviz wait, kviz fault …, and text tools (grep, sed, awk, jq …). It stops at the first command that fails.
 The same seed and script give the same trace.`,
 		example: "kviz run --seed 7 --trace out.kvrun scenario.sh",

@@ -16,10 +16,10 @@ func serveCommand() *command {
 	return &command{
 		name: "serve", usage: "[flags]",
 		short: "a cluster for kubectl and other programs of this machine, without a screen",
-		long: `The API is served over TLS on 127.0.0.1, to whoever has the kubeconfig (made anew each time, readable
-by its owner only). kviz env, in another terminal, prints what to put into the environment.
-With --etcd-port etcdctl reaches the store's members, over TLS with client certificates (kviz etcdctl has them by itself).
-Containers are simulated: kubectl logs, exec, attach and port-forward reach them; what they answer is HTTP.`,
+		long: `The API is served over TLS on 127.0.0.1, to anyone with the kubeconfig (a new one each time, readable
+by its owner only). kviz env, in another terminal, prints the environment variables for clients.
+With --etcd-port etcdctl reaches the store's members, over TLS with client certificates (kviz etcdctl finds them).
+Containers are simulated: kubectl logs, exec, attach and port-forward reach them, and they speak HTTP.`,
 		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", liveEpoch)

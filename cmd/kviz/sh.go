@@ -24,7 +24,7 @@ func shCommand() *command {
 	return &command{
 		name: "sh", usage: "[-c COMMAND] [flags]",
 		short: "the console of a fresh cluster, without the explorer",
-		long: `Without -c, lines are read from standard input. kubectl is there, kviz (pause, step, wait, why …),
+		long: `Without -c, it reads lines from standard input. The commands are kubectl, kviz (pause, step, wait, why …),
 on NODE COMMAND, and text tools (grep, sed, awk, jq, xargs …). Time passes only while a command waits
 for something.`,
 		example: `kviz sh -c 'kubectl get nodes'`,

@@ -25,8 +25,8 @@ func traceCommand() *command {
 	return &command{
 		name: "trace", usage: "FILE [flags]",
 		short: "a recording as text, one event a line",
-		long: `--hash prints one line that is the same for two runs whose control planes did the same.
---why N prints what led to event N as a tree, down to the commands and faults it began with.`,
+		long: `--hash prints one line; two runs whose control planes did the same have the same hash.
+--why N prints what led to event N as a tree, down to the first commands and faults.`,
 		example: "kviz trace out.kvrun --why 214",
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&hash, "hash", false, "print only the hash of the control-plane events")

@@ -57,7 +57,7 @@ func MakeTLS(dir string) (*TLS, error) {
 	if err := t.load(); err == nil {
 		return t, nil
 	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errExpired) {
-		return nil, fmt.Errorf("certificates for etcd's API: %w; remove %s to have them made anew", err, dir)
+		return nil, fmt.Errorf("certificates for etcd's API: %w; remove %s, and they are made again", err, dir)
 	}
 	if err := t.make(); err != nil {
 		return nil, fmt.Errorf("certificates for etcd's API: %w", err)

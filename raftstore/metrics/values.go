@@ -54,7 +54,7 @@ var (
 	authRevision = desc("etcd_debugging_auth_revision", "The current revision of auth store.")
 	puts         = desc("etcd_mvcc_put_total", "Total number of puts seen by this member.")
 	deletes      = desc("etcd_mvcc_delete_total", "Total number of deletes seen by this member.")
-	expired      = desc("etcd_debugging_server_lease_expired_total", "The total number of expired leases. Here: of the whole store, whoever led.")
+	expired      = desc("etcd_debugging_server_lease_expired_total", "The total number of expired leases. Here: of the whole store, under every leader.")
 	serverID     = desc("etcd_server_id", "Server or member ID in hexadecimal format. 1 for 'server_id' label with current ID.", "server_id")
 	putBytes     = desc("etcd_debugging_mvcc_total_put_size_in_bytes", "The total size of put kv pairs seen by this member.")
 	compactKeys  = desc("etcd_debugging_mvcc_db_compaction_keys_total", "Total number of db keys compacted.")

@@ -271,7 +271,7 @@ func (l *layout) lay(revisions tree[version], leaves []int) {
 // reach says how big the file is.
 func (l *layout) reach(pages uint64) error {
 	if need := l.inUse(); pages < uint64(need) || pages > 1<<40 {
-		return fmt.Errorf("a database of %d pages, of which %d are in use", pages, need)
+		return fmt.Errorf("a database of %d pages with %d in use", pages, need)
 	}
 	l.high = int64(pages)
 	return nil

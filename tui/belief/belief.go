@@ -36,11 +36,11 @@ func OfNode(s *view.State, name string) Sides {
 	switch n := s.Node(name); {
 	case n == nil || n.Ready == "":
 	case n.Ready == "True":
-		b.Said, b.SaidWord = scene.Works, "Ready, heard "+words.Dur((s.At-n.ReportedAt).Truncate(time.Second))+" ago"
+		b.Said, b.SaidWord = scene.Works, "Ready, reported "+words.Dur((s.At-n.ReportedAt).Truncate(time.Second))+" ago"
 	case n.Ready == "False":
 		b.Said, b.SaidWord = scene.Ails, "NotReady"
 	default:
-		b.Said, b.SaidWord = scene.Unheard, "Unknown: nobody hears of it"
+		b.Said, b.SaidWord = scene.Unheard, "Unknown: it does not report"
 	}
 	for _, f := range s.FaultsOn("node/" + name) {
 		switch f.Fault.Fault {

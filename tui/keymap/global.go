@@ -142,7 +142,7 @@ func Global(panes []string) *Map {
 	add("do", 17, Bind(Outcome, "came of it", "What came of this run and of the other: pods ready when, writes refused, the longest gap.", "W"))
 	add("do", 17, Bind(Compare, "compare", "The pane of this run and of another beside each other, what differs marked; again leaves it.", "C"))
 
-	add("do", 0, Bind(Declarative, "declarative", "A minute that runs by itself: the same manifest twice, a field of it changed, what it owns deleted and made anew.", "f2"))
+	add("do", 0, Bind(Declarative, "declarative", "A minute that runs by itself: the same manifest twice, a field of it changed, what it owns deleted and created again.", "f2"))
 	add("do", 0, Bind(Convergence, "convergence", "A minute that runs by itself: pods killed, a field changed behind its owner's back, a node without power, and how all is brought back.", "f3"))
 	add("do", 0, Bind(Distributed, "distributed", "A minute that runs by itself: a member of the store killed, then two, a write that waits, and how they heal.", "f4"))
 

@@ -15,7 +15,7 @@ func OfMember(e *trace.Event, s *view.State) (member, said string) {
 	switch p := e.Payload.(type) {
 	case *trace.RaftPatience:
 		if p.Left == 0 {
-			return p.Member, fmt.Sprintf("member %s has heard no leader for %s: it may stand for election at any moment", p.Member, words.Dur(p.AtLeast))
+			return p.Member, fmt.Sprintf("no leader has reached member %s for %s: it may stand for election at any moment", p.Member, words.Dur(p.AtLeast))
 		}
 	case *trace.RaftVoteRecord:
 		return p.Member, voteTells(p, s)

@@ -31,10 +31,10 @@ func Unknown(s *Sheet, f *Frame, y int, id, target string, held, lost []view.Sta
 	}
 	for _, u := range lost {
 		if u.Back {
-			event(u, "✗", "was overtaken", theme.Bad, trace.WatchDelivered, "arrived before an older one: this cache has gone back in time, until the object changes again or the client lists anew.")
+			event(u, "✗", "was overtaken", theme.Bad, trace.WatchDelivered, "arrived before an older one: this cache has gone back in time, until the object changes again or the client lists again.")
 			continue
 		}
-		event(u, "✗", "was lost", theme.Bad, trace.WatchLost, "was lost: this cache has it as it was before, and will not hear of it until it changes again or the client lists anew.")
+		event(u, "✗", "was lost", theme.Bad, trace.WatchLost, "was lost: this cache has it as it was before, until the object changes again or the client lists again.")
 	}
 	return drawBeliefs(s, y, view.Beliefs(append(lost, held...)))
 }

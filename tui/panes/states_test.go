@@ -31,7 +31,7 @@ var bySide = map[rune]string{
 var (
 	counted = regexp.MustCompile(`^[●○]+ +([a-z|]+:? )?\d+(/| of )\d+`)
 	older   = regexp.MustCompile(`^[●★] [a-z] t\d`) // a member in an old term, which only such a one has written
-	counts  = regexp.MustCompile(` \d+ of \d+:?[a-z ]*[●○]*$`)
+	counts  = regexp.MustCompile(`[ ┃│]\d+( of |/)\d+[a-z ]*:?[a-z ]*[●○]*$`)
 )
 
 // In no pane, view and size is it only a colour that tells a good state from a late or a bad one: each of the

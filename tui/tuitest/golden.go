@@ -48,7 +48,7 @@ func goldenIn(t *testing.T, dir, name, got string) {
 			b = w[i]
 		}
 		if a != b {
-			t.Fatalf("%s differs in line %d (KVIZ_REWRITE=1 writes it anew)\n got: %s\nwant: %s", path, i+1, a, b)
+			t.Fatalf("%s differs in line %d (KVIZ_REWRITE=1 rewrites it)\n got: %s\nwant: %s", path, i+1, a, b)
 		}
 	}
 }

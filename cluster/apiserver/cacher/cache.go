@@ -168,7 +168,7 @@ func (c *Cache) beginAnew(t *sim.Task, ended trace.ID, reason string) {
 	t.SetCauses(ended)
 	c.synced = false
 	for _, w := range c.watchers.all() {
-		w.end("the watch cache begins anew: "+reason, ended)
+		w.end("the watch cache starts again: "+reason, ended)
 	}
 	t.Sleep(listAgain)
 	if c.dropped {

@@ -77,7 +77,7 @@ func tellAudit(w io.Writer, server string, st audit.State) {
 		fmt.Fprintln(w, "the API server reads the file when it starts: kviz fault restart "+server)
 	}
 	if st.Events > 0 {
-		fmt.Fprintf(w, "events: %d, of which %d could not be written\n", st.Events, st.Errors)
+		fmt.Fprintf(w, "events: %d; %d could not be written\n", st.Events, st.Errors)
 	}
 	for _, name := range st.Files {
 		fmt.Fprintln(w, name)

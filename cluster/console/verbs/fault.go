@@ -132,7 +132,7 @@ func (inv *use) unknown(what, name string, known []string) int {
 		return 2
 	}
 	if len(known) == 0 {
-		fmt.Fprintf(inv.Err, ", and there is none of its kind now (kviz fault list tells all)\n")
+		fmt.Fprintf(inv.Err, ", and there is no target of its kind now (kviz fault list names all)\n")
 		return 2
 	}
 	fmt.Fprintf(inv.Err, ": one of %s\n", strings.Join(known, ", "))

@@ -51,7 +51,7 @@ func (c *Controller) syncStale(run *reconcile.Run) error {
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, ObservedGeneration: pod.Generation, LastTransitionTime: client.Now(run.T),
 	}
 	run.Act("update", client.RefOf(pod), corev1.ConditionFalse, corev1.ConditionTrue,
-		"pod %s was to be disrupted %s ago and is not being deleted: take the condition DisruptionTarget back", pod.Name, run.T.Now().Sub(since.Time).Truncate(time.Second))
+		"the eviction of pod %s was allowed %s ago and the pod is not being deleted: take the condition DisruptionTarget back", pod.Name, run.T.Now().Sub(since.Time).Truncate(time.Second))
 	_, err := client.UpdateStatus(run.T, c.Client, client.Pods, pod.Namespace, pod)
 	return err
 }

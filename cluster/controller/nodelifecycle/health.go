@@ -55,7 +55,7 @@ func (c *Controller) judge(t *sim.Task, node *corev1.Node) (observed corev1.Node
 	// that is known to the simulation only.
 	t.SetCauses(c.heard[node.Name], t.Kernel().Silenced(trace.Lane{Component: trace.CompKubelet, Instance: node.Name}))
 	c.Act(t, node.Name, client.RefOf(node), "update", client.RefOf(node), corev1.ConditionUnknown, observed.Status,
-		fmt.Sprintf("nothing was heard of node %s for %s, more than %s: set its conditions to Unknown", node.Name, silent.Round(time.Second), grace))
+		fmt.Sprintf("node %s has not reported for %s, more than %s: set its conditions to Unknown", node.Name, silent.Round(time.Second), grace))
 	t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node), Payload: &trace.NodeReport{
 		Node: node.Name, By: c.Name(), Ready: string(corev1.ConditionUnknown),
 		Note: fmt.Sprintf("silent for %s", silent.Round(time.Second)),

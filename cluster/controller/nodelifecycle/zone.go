@@ -211,7 +211,7 @@ func (c *Controller) handleDisruption(t *sim.Task, byZone map[string][]*corev1.N
 	}
 	if allWere {
 		if c.blind {
-			c.decide(t, "a node is ready again: count the silence of the others anew")
+			c.decide(t, "a node is ready again: start counting the silence of the others again")
 			c.blind = false
 		}
 		for _, obj := range nodes {

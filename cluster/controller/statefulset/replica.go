@@ -20,7 +20,7 @@ func (s *step) replica(run *reconcile.Run, pod *corev1.Pod, i int) (stop bool, e
 		if terminating(pod) {
 			return true, nil
 		}
-		return true, s.delete(run, pod, fmt.Sprintf("%s has %s and will not run again, whatever its exit code: delete it, to make it anew", pod.Name, lower(pod.Status.Phase)))
+		return true, s.delete(run, pod, fmt.Sprintf("%s has %s and will not run again, whatever its exit code: delete it, to create it again", pod.Name, lower(pod.Status.Phase)))
 	}
 	if !created(pod) {
 		if s.claimsStale(s.set, pod) {

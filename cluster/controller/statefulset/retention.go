@@ -170,7 +170,7 @@ func whose(set *appsv1.StatefulSet, pod *corev1.Pod) string {
 
 func policyWords(set *appsv1.StatefulSet, pod *corev1.Pod) string {
 	p := retention(set)
-	words := fmt.Sprintf("claims are to be whenDeleted %s, whenScaled %s", p.WhenDeleted, p.WhenScaled)
+	words := fmt.Sprintf("the claims' policy is whenDeleted %s, whenScaled %s", p.WhenDeleted, p.WhenScaled)
 	if !inRange(set, pod) {
 		words += fmt.Sprintf(", and %s is beyond the set's ordinals", pod.Name)
 	}

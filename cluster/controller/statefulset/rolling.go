@@ -56,7 +56,7 @@ func (s *step) replace(n, partition int, arithmetic string, which func(*corev1.P
 		if !s.old(pod) || !which(pod) {
 			continue
 		}
-		why := fmt.Sprintf("%s is of revision %s, the newest is %s, %s: delete it, to make it anew", pod.Name, revisionOf(pod), s.update.Name, arithmetic)
+		why := fmt.Sprintf("%s is of revision %s, the newest is %s, %s: delete it, to create it again", pod.Name, revisionOf(pod), s.update.Name, arithmetic)
 		if err := s.delete(s.run, pod, why); err != nil {
 			return err
 		}

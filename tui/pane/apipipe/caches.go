@@ -21,7 +21,7 @@ func drawCaches(s *pane.Sheet, f *pane.Frame, y int) {
 		return
 	}
 	y = drawEncryption(s, f, y)
-	y = s.Heading(y, "watch caches", "v shows who is told: "+words.Count(len(f.S.Watchers()), "watcher"))
+	y = s.Heading(y, "watch caches", "v shows who watches: "+words.Count(len(f.S.Watchers()), "watcher"))
 	several := len(f.S.Balancer.Servers) > 0
 	watching := map[string]int{}
 	for _, w := range f.S.Watchers() {

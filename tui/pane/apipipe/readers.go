@@ -59,7 +59,7 @@ func drawReaders(s *pane.Sheet, f *pane.Frame, y int) int {
 	if len(all) == 0 {
 		return y
 	}
-	y = s.Heading(y, "who asks, and who is told", "in the last minute")
+	y = s.Heading(y, "who asks, and who watches", "in the last minute")
 	c := readerColumns{name: nameWidth(s)}
 	for _, x := range all {
 		c.reads, c.told = max(c.reads, x.reads), max(c.told, x.told)

@@ -68,7 +68,7 @@ func drawTraffic(s *pane.Sheet, f *pane.Frame, y int) int {
 	y = s.Heading(y, "since it was started", "")
 	s.Line(y, pane.Subject{
 		ID: "traffic", Kind: trace.RequestReceived,
-		Words: fmt.Sprintf("The API server has got %s; the store took %s of them, and watchers were told of %s.",
+		Words: fmt.Sprintf("The API server has got %s; the store took %s of them, and watchers were sent %s.",
 			words.Count(int(t.Requests), "request"), words.Count(int(t.Stored), "write"), words.Count(int(t.Told), "event")),
 	},
 		grid.Span{Text: words.Count(int(t.Requests), "request"), Style: theme.Number}, grid.Span{Text: ", ", Style: theme.Muted},
@@ -152,9 +152,9 @@ func whose(c *view.WatchCache) string {
 
 func tells(n int) string {
 	if n == 1 {
-		return "1 client is told by"
+		return "1 client watches through"
 	}
-	return fmt.Sprintf("%d clients are told by", n)
+	return fmt.Sprintf("%d clients watch through", n)
 }
 
 func at(c *view.WatchCache) string {
@@ -211,7 +211,7 @@ func drawWatcher(s *pane.Sheet, f *pane.Frame, y int, c *view.WatchCache, w *vie
 	}
 	s.Line(y, pane.Subject{
 		ID: fmt.Sprintf("watch/%d", w.Watch.Watch), Event: told, Kind: trace.WatchDelivered, Target: w.Target(),
-		Words: fmt.Sprintf("%s watches %s (%s) since revision %d; it was told of %s, the last at revision %d%s.",
+		Words: fmt.Sprintf("%s watches %s (%s) since revision %d; it was sent %s, the last at revision %d%s.",
 			w.Client, c.Resource, sel, w.From, words.Count(int(w.Delivered), "event"), w.Revision, buffered(w, behind)),
 	},
 		grid.Span{Text: "→ ", Style: theme.Line}, grid.Span{Text: grid.Pad(pane.Abbreviate(w.Client), nameWidth(s)-2) + " ", Style: name},
@@ -252,7 +252,7 @@ func drawEnded(s *pane.Sheet, f *pane.Frame, y int) {
 	if len(list) == 0 {
 		return
 	}
-	y = s.Heading(y, "watches that ended", "the client goes on from where it was, or after 410 lists anew")
+	y = s.Heading(y, "watches that ended", "the client goes on from where it was, or after 410 lists again")
 	for i := len(list) - 1; i >= 0 && i >= len(list)-8; i-- {
 		w := list[i]
 		st := theme.Text

@@ -92,7 +92,7 @@ func (st standing) word() string {
 // sides are the rows of a node of which something else is said than it is: what the API server
 // has written down, then what the node does.
 func (p *picture) sides(st standing, name string, w, room int) [][]grid.Span {
-	said := row(span("said ", theme.Muted), span("● Ready", theme.Good), span(", heard "+words.Dur(st.silent.Truncate(time.Second))+" ago", theme.Muted))
+	said := row(span("said ", theme.Muted), span("● Ready", theme.Good), span(", reported "+words.Dur(st.silent.Truncate(time.Second))+" ago", theme.Muted))
 	if st.said == scene.Unheard {
 		said = row(span("said ", theme.Muted), span("? Unknown", theme.Warn|grid.Bold), span(": silent "+words.Dur(st.silent.Truncate(time.Second)), theme.Warn))
 	}

@@ -295,7 +295,7 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 		on.Words = "Node " + name + " is not Ready, says the " + n.ReadyBy + ". " + n.Note + on.Words
 		return on, '✗', theme.Bad, " NotReady"
 	}
-	on.Words = "Nobody hears from node " + name + " (Ready is Unknown). " + n.Note + on.Words
+	on.Words = "Node " + name + " does not report (Ready is Unknown). " + n.Note + on.Words
 	return on, '?', theme.Warn, " Unknown"
 }
 

@@ -143,7 +143,7 @@ func (p *Object) of(draw func(s *pane.Sheet, f *pane.Frame, y int, o *view.Objec
 	return func(s *pane.Sheet, f *pane.Frame) {
 		o := p.chosen(f)
 		if o == nil {
-			text := "No object yet. Put the cursor on one in another pane and it is told here: who owns it, what is wanted and what is."
+			text := "No object yet. Put the cursor on one in another pane to see here what owns it, what is wanted and what is."
 			switch {
 			case f.Stage && p.ref.Name != "":
 				text = p.ref.String() + " is not there at this moment."

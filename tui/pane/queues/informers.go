@@ -19,7 +19,7 @@ func drawInformers(s *pane.Sheet, f *pane.Frame) {
 	kinds := map[string]*kindNow{}
 	list := f.S.Informers()
 	if len(list) == 0 {
-		s.Say(y, "Nobody keeps a cache yet. Each component lists the kinds that it cares about once, and from then on is told of changes.", theme.Muted)
+		s.Say(y, "Nobody keeps a cache yet. Each component lists the kinds that it cares about once, and watches for changes from then on.", theme.Muted)
 		return
 	}
 	selectors, held := map[string]string{}, map[string][]view.Stale{}

@@ -376,10 +376,10 @@ func (r *ring) ballotsOf(m *view.Member) []ballot {
 	return all
 }
 
-// leadership is whom a leader hears, and how far it knows entries to be safe.
+// leadership is how many members answer a leader, and how far it knows entries to be safe.
 func (r *ring) leadership(m *view.Member, w int) [][]grid.Span {
 	q := r.f.S.Store.Quorum()
-	hears, others := 0, 0
+	answer, others := 0, 0
 	marks := "●"
 	for _, o := range r.members {
 		if o == m || o.Learner {
@@ -388,22 +388,22 @@ func (r *ring) leadership(m *view.Member, w int) [][]grid.Span {
 		others++
 		p := m.Peer(o.Name)
 		if o.Up && r.f.S.Link(o.Name, m.Name) != view.Severed && r.f.S.Link(m.Name, o.Name) != view.Severed && (p == nil || p.Lost == 0) {
-			hears++
+			answer++
 		}
 	}
-	marks = strings.Repeat("●", 1+hears) + strings.Repeat("○", others-hears)
+	marks = strings.Repeat("●", 1+answer) + strings.Repeat("○", others-answer)
 	st := theme.Good
-	if 1+hears < q.Need {
+	if 1+answer < q.Need {
 		st = theme.Bad
 	}
 	if w < 20 {
 		return [][]grid.Span{line(span(marks, st)), line(span(fmt.Sprintf("rev %d", m.Revision), theme.Number))}
 	}
 	only := ""
-	if 1+hears < q.Need {
+	if 1+answer < q.Need {
 		only = "only "
 	}
-	row := line(span(fmt.Sprintf("hears %s%d of %d", only, hears, others), theme.Text))
+	row := line(span(fmt.Sprintf("%s%d/%d answer", only, answer, others), theme.Text))
 	commit := line(span("commit ", theme.Muted), span(fmt.Sprint(m.Commit), theme.Number))
 	if r.Form == scene.Full {
 		word := ": quorum "

@@ -107,7 +107,7 @@ func (r *ring) steady() []grid.Span {
 	}
 	said := "nothing is under way but " + leader + "'s heartbeats"
 	if r.Form == scene.Full {
-		said += ": each begins an election timeout anew"
+		said += ": each starts its election timeout again"
 	}
 	return []grid.Span{span(said, theme.Muted)}
 }
@@ -217,7 +217,7 @@ func (r *ring) leaderless() []grid.Span {
 	case !q.OK():
 		return []grid.Span{span(fmt.Sprintf("no quorum: %d of %d members are up, %d are needed; nothing can be committed", q.Have, q.Total, q.Need), theme.Bad|grid.Bold)}
 	case r.f.S.Store.Leader == "":
-		return []grid.Span{span("no leader: whose election timeout ends first stands for election", theme.Warn)}
+		return []grid.Span{span("no leader: the first election timeout to end starts an election", theme.Warn)}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func Words(m *view.Member) string {
 		w += " It is a learner: it has no vote."
 	}
 	if m.DBSize > 0 {
-		w += fmt.Sprintf(" Its database has %s, of which %s are in use.", words.Bytes(int(m.DBSize)), words.Bytes(int(m.DBInUse)))
+		w += fmt.Sprintf(" Its database has %s; %s of it are in use.", words.Bytes(int(m.DBSize)), words.Bytes(int(m.DBInUse)))
 	}
 	if m.DiskError != "" {
 		w += " Its disk says: " + m.DiskError + "."

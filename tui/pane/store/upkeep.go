@@ -157,10 +157,10 @@ func drawWatches(s *pane.Sheet, f *pane.Frame, y int) int {
 		if w.Lag > 0 {
 			on.Event, on.Kind = w.Lagged, trace.StoreWatchLag
 			state = grid.Span{Text: fmt.Sprintf("  %s behind, %s wait", words.Count(int(w.Lag), "revision"), words.Count(w.Waiting, "event")), Style: theme.Warn}
-			on.Words = fmt.Sprintf("It lags (etcd: unsynced): it has not been told of revision %d and what follows. Nothing is lost unless that is compacted.", w.Next)
+			on.Words = fmt.Sprintf("It lags (etcd: unsynced): revision %d and what follows have not been sent to it. Nothing is lost unless that is compacted.", w.Next)
 			if w.Doomed(f.S.Store.Compacted) {
 				state.Text, state.Style = state.Text+", compacted: will be cancelled", theme.Bad
-				on.Words = fmt.Sprintf("It has still to be told of revision %d, and history begins at %d: when it can be told something it is cancelled, and the API server lists anew.", w.Next, f.S.Store.Compacted)
+				on.Words = fmt.Sprintf("Its next revision is %d, and history begins at %d: as soon as something can be sent to it, it is cancelled, and the API server lists again.", w.Next, f.S.Store.Compacted)
 			}
 		}
 		s.Line(y, on, grid.Span{Text: fmt.Sprintf("%-10s ", w.Client), Style: theme.Name}, grid.Span{Text: w.Prefix, Style: theme.Text}, state)
@@ -174,7 +174,7 @@ func drawCancelled(s *pane.Sheet, f *pane.Frame, y int) int {
 	list := f.S.Store.Cancelled
 	for i := max(len(list)-3, 0); i < len(list); i++ {
 		w := list[i]
-		on := pane.Subject{ID: fmt.Sprintf("cancelled/%d", w.Watch), Event: w.Event, Kind: trace.StoreWatchClosed, Copy: w.Prefix, Words: fmt.Sprintf("%s (compact revision %d): the API server listed %s anew; who watches there gets 410 Gone for older revisions.", w.Reason, w.Compacted, w.Prefix)}
+		on := pane.Subject{ID: fmt.Sprintf("cancelled/%d", w.Watch), Event: w.Event, Kind: trace.StoreWatchClosed, Copy: w.Prefix, Words: fmt.Sprintf("%s (compact revision %d): the API server listed %s again; its watchers get 410 Gone for older revisions.", w.Reason, w.Compacted, w.Prefix)}
 		s.Line(y, on, grid.Span{Text: "✗ cancelled ", Style: theme.Bad}, grid.Span{Text: w.Prefix, Style: theme.Text}, grid.Span{Text: fmt.Sprintf("  wanted revision %d, compacted up to %d", w.Next, w.Compacted), Style: theme.Muted})
 		y++
 	}
