@@ -43,3 +43,18 @@ func distance(a, b string) int {
 	}
 	return rows[len(x)][len(y)]
 }
+
+// Slip reports whether a word is one slip of the fingers away from a known one, and is
+// none of them: a letter too many, too few, another one, or two of them swapped.
+func Slip(word string, known []string) bool {
+	near := false
+	for _, k := range known {
+		if word == k {
+			return false
+		}
+		if n := len(word) - len(k); -1 <= n && n <= 1 {
+			near = near || distance(word, k) == 1
+		}
+	}
+	return near
+}

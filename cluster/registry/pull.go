@@ -15,17 +15,6 @@ import (
 	"kviz/cluster/sim"
 )
 
-// hosts are the registries that resolve; any other name is unknown to DNS.
-var hosts = map[string]string{
-	"docker.io":         "registry-1.docker.io",
-	"registry.k8s.io":   "registry.k8s.io",
-	"quay.io":           "quay.io",
-	"ghcr.io":           "ghcr.io",
-	"gcr.io":            "gcr.io",
-	"mcr.microsoft.com": "mcr.microsoft.com",
-	"public.ecr.aws":    "public.ecr.aws",
-}
-
 // sizes are compressed sizes of well-known images, in bytes; others are drawn
 // from their name.
 var sizes = map[string]int64{
@@ -103,13 +92,17 @@ func (r *Registry) Resolve(ref string) (Image, error) {
 		tag = tagged.Tag()
 	}
 	head := fmt.Sprintf("failed to resolve reference %q: ", full)
-	host, known := hosts[reference.Domain(named)]
-	if !known {
-		return Image{}, fmt.Errorf(`%sfailed to do request: Head "https://%s/v2/%s/manifests/%s": dial tcp: lookup %s: no such host`,
-			head, reference.Domain(named), name, tag, reference.Domain(named))
+	domain := reference.Domain(named)
+	host := endpoint(domain)
+	ask := func(scheme string) string {
+		return fmt.Sprintf(`%sfailed to do request: Head "%s://%s/v2/%s/manifests/%s": `, head, scheme, host, name, tag)
+	}
+	if scheme, why, timeout := dial(domain); why != "" {
+		return Image{}, &dialError{ask(scheme) + why, timeout}
 	}
 	if r.unreachable {
-		return Image{}, fmt.Errorf(`%sfailed to do request: Head "https://%s/v2/%s/manifests/%s": dial tcp: lookup %s: i/o timeout`, head, host, name, tag, host)
+		name, _ := split(host)
+		return Image{}, &dialError{ask("https") + "dial tcp: lookup " + name + ": i/o timeout", true}
 	}
 	repo := reference.TrimNamed(named).Name()
 	if noRepository(repo) {
@@ -121,6 +114,15 @@ func (r *Registry) Resolve(ref string) (Image, error) {
 	sum := sha256.Sum256([]byte(full))
 	return Image{Name: full, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: size(repo, tag, sum)}, nil
 }
+
+// dialError says that no connection to the registry came about.
+type dialError struct {
+	text    string
+	timeout bool
+}
+
+// Error is containerd's text.
+func (e *dialError) Error() string { return e.text }
 
 // NotFoundError says that the registry answered and has no such image.
 type NotFoundError struct {
@@ -159,7 +161,7 @@ func (r *Registry) Pull(t *sim.Task, node, ref string) (Image, error) {
 	img, err := r.Resolve(ref)
 	if err != nil {
 		wait := resolveTime
-		if r.unreachable {
+		if failed, ok := err.(*dialError); ok && failed.timeout {
 			wait = unreachableIn
 		}
 		t.Sleep(wait)

@@ -9,8 +9,8 @@
 //
 // Simplified: there is a list of what exists only for docker.io/library, and for a
 // few of its images the highest version (library.go). Any other reference is found
-// unless its name or tag contains a word such as "nosuch" (see absent); a registry
-// host that is not one of the known ones does not resolve. Start reading at
+// unless its name or tag contains a word such as "nosuch" (see absent), and every public
+// host is a registry (hosts.go), to which the nodes have credentials. Start reading at
 // [Registry.Pull].
 package registry
 
@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "of Docker's official images (nginx, not bitnami/nginx) only those that exist are found, and no version above the newest; any other reference is found unless its name or tag contains \"" + strings.Join(absent, "\", \"") + "\", or its registry is an unknown host",
+	What: "of Docker's official images (nginx, not bitnami/nginx) only those that exist are found, and no version above the newest; any other reference is found unless its name or tag contains \"" + strings.Join(absent, "\", \"") + "\"; every host name that the public DNS could have is a registry, but for those one letter from a well-known one, and the nodes have credentials for all of them",
 	Seen: "the pod's status and Events when a pull fails",
 })
 
