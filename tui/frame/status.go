@@ -147,7 +147,7 @@ func (s Status) faults(room int) string {
 // quorum is the leader, or that there is none, and the quorum in so many columns, with room for a count of
 // faults; where that is too little the leader alone, for a lost quorum has none.
 func (s Status) quorum(room int) (string, grid.Style) {
-	q := s.State.Reach()
+	q := pane.Known(s.State)
 	meter, st := pane.Quorum(q), theme.Good
 	if meter == "" {
 		return "", 0

@@ -198,7 +198,7 @@ func drawMembers(s *pane.Sheet, f *pane.Frame, y int) int {
 		})
 		x = end + 2
 	}
-	q := f.S.Reach()
+	q := pane.Known(f.S)
 	meter := pane.Quorum(q)
 	if x+grid.Width(meter) > s.W() {
 		y++

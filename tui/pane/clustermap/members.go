@@ -14,7 +14,7 @@ import (
 
 func (p *picture) store() {
 	b, st := p.box(scene.Store), &p.f.S.Store
-	q := p.floors.Quorum
+	q := pane.Known(p.f.S)
 	on := pane.Subject{ID: scene.Store, Target: "store", Copy: "store", Words: fmt.Sprintf("The store at revision %d, %s.", st.Revision, pane.Quorum(q))}
 	members := st.Members()
 	lost := p.floors.Store

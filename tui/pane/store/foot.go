@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
+	"kviz/tui/pane"
 	"kviz/tui/scene"
 	"kviz/tui/theme"
 	"kviz/tui/words"
@@ -208,7 +209,7 @@ func (r *ring) election(columns int) []grid.Span {
 
 // leaderless says why nobody leads, and nobody stands for election either.
 func (r *ring) leaderless() []grid.Span {
-	q := r.f.S.Reach()
+	q := pane.Known(r.f.S)
 	switch {
 	case q.Total == 0:
 		return nil

@@ -77,11 +77,14 @@ func slowSpan(made bool, threshold, who string) grid.Span {
 // its faults, and the quorum.
 func (p *Store) drawMembers(s *pane.Sheet, f *pane.Frame, y int) {
 	st := &f.S.Store
-	q, up := f.S.Reach(), st.Quorum().Have
-	learners := len(st.Members()) - q.Total
+	q, up := pane.Known(f.S), st.Quorum().Have
+	learners := len(st.Members()) - st.Quorum().Total
 	note := fmt.Sprintf("%d of %d voters up, %d needed", up, q.Total, q.Need)
 	if up > q.Have {
 		note = fmt.Sprintf("%d of %d voters up, %s, %d needed", up, q.Total, together(q.Have), q.Need)
+	}
+	if q.Total == 0 {
+		note = "they come up"
 	}
 	if learners > 0 {
 		note += fmt.Sprintf(", %s without a vote", words.Count(learners, "learner"))

@@ -31,7 +31,7 @@ func (p *Store) drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
 // drawQuorum says what it means that too few members are up, or that none
 // leads.
 func drawQuorum(s *pane.Sheet, f *pane.Frame, y int) int {
-	q := f.S.Reach()
+	q := pane.Known(f.S)
 	switch {
 	case q.Total == 0:
 		return y
