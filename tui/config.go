@@ -94,8 +94,11 @@ type Config struct {
 	// changed what the lessons show.
 	Beside func(ctx context.Context, changed func()) error
 
-	// Plain writes one explained line an event instead of a screen.
+	// Plain tells in lines of text what happens, instead of showing a screen, and takes
+	// commands for the console from Input.
 	Plain bool
+	// PlainAll writes every event, each with its number, way and causes.
+	PlainAll bool
 	// PlainOutside includes the events of the raft lane in plain output.
 	PlainOutside bool
 

@@ -15,7 +15,7 @@ import (
 	"kviz/tui/words"
 )
 
-// narrator tells in words what the picture shows: along which way something goes, who is
+// narrator writes one explained line an event and tells in words what the picture shows: along which way something goes, who is
 // elected by whom, which floors have fallen, and how far one's command has come.
 type narrator struct {
 	floors narrate.Floors

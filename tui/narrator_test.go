@@ -16,7 +16,7 @@ import (
 func plainly(t *testing.T, tape *tuitest.Tape) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Run(context.Background(), Config{History: view.NewHistory(tape.Stream), Plain: true, Recording: "story", Output: &out}); err != nil {
+	if err := Run(context.Background(), Config{History: view.NewHistory(tape.Stream), Plain: true, PlainAll: true, Recording: "story", Output: &out}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

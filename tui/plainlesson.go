@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +62,7 @@ const lookEvery = 50 * time.Millisecond
 func runPlainLesson(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	in, out := cfg.Input, cfg.Output
-	if in == nil {
-		in = os.Stdin
-	}
+	out := cfg.Output
 	if out == nil {
 		out = os.Stdout
 	}
@@ -83,18 +79,7 @@ func runPlainLesson(ctx context.Context, cfg Config) error {
 	}
 	p.out.say(plainHelp)
 	group := safe.NewGroup(cancel)
-	typed, ran := make(chan string), make(chan int)
-	group.Go(func() {
-		defer close(typed)
-		lines := bufio.NewScanner(in)
-		for lines.Scan() {
-			select {
-			case typed <- strings.TrimSpace(lines.Text()):
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	typed, ran := linesOf(ctx, group, cfg.Input), make(chan int)
 	err := p.play(ctx, group, typed, ran)
 	return errors.Join(err, crashOf(group), p.out.failed())
 }
@@ -444,7 +429,7 @@ func (w *lineWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return fmt.Errorf("writing the lesson: %w", w.err)
+		return fmt.Errorf("writing what is told: %w", w.err)
 	}
 	return nil
 }

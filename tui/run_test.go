@@ -208,7 +208,7 @@ func TestNoTerminalIsSaid(t *testing.T) {
 func TestPlainIsOneLineAnEvent(t *testing.T) {
 	tape := tuitest.Story()
 	var out bytes.Buffer
-	if err := Run(context.Background(), Config{History: view.NewHistory(tape.Stream), Plain: true, Recording: "story", Output: &out}); err != nil {
+	if err := Run(context.Background(), Config{History: view.NewHistory(tape.Stream), Plain: true, PlainAll: true, Recording: "story", Output: &out}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsRune(out.String(), '\x1b') {

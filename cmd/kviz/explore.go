@@ -22,26 +22,30 @@ func exploreCommand() *command {
 		e     endpoints
 		l     look
 		from  lessonFolders
-		plain bool
+		lines plainLook
 	)
 	return &command{
 		name: "explore", usage: "[flags]",
-		short:   "straight into the explorer (kviz alone opens its start screen)",
-		long:    "Opens the screen at once; the cluster boots behind it.",
+		short: "straight into the explorer (kviz alone opens its start screen)",
+		long: "Opens the screen at once; the cluster boots behind it.\n" +
+			"--plain needs no screen: it prints what happens in sentences, and reads commands from a pipe, one after another, to its end:\n" +
+			"printf 'kubectl get nodes\\nquit\\n' | kviz explore --plain",
 		example: "kviz explore --speed 0.1",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", liveEpoch)
 			e.register(f)
 			l.register(f)
 			from.register(f)
-			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
+			lines.register(f, "; each line of the input is a command for the console")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) > 0 {
 				return &usageError{text: fmt.Sprintf("unexpected %q", args[0])}
 			}
 			cfg := l.config()
-			cfg.Plain = plain
+			if err := lines.into(&cfg); err != nil {
+				return err
+			}
 			more, err := from.sources()
 			if err != nil {
 				return err

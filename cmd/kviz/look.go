@@ -43,3 +43,19 @@ func oneOf(flag, name string, all []string) error {
 	}
 	return &usageError{text: text}
 }
+
+// plainLook is whether the explorer writes lines of text, and which.
+type plainLook struct{ plain, all bool }
+
+func (l *plainLook) register(f *pflag.FlagSet, more string) {
+	f.BoolVar(&l.plain, "plain", false, "tell what happens in sentences instead of showing a screen"+more)
+	f.BoolVar(&l.all, "all", false, "with --plain: one explained line for every event")
+}
+
+func (l *plainLook) into(cfg *tui.Config) error {
+	if l.all && !l.plain {
+		return &usageError{text: "--all says what --plain writes, and goes with it"}
+	}
+	cfg.Plain, cfg.PlainAll = l.plain, l.all
+	return nil
+}

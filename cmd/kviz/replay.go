@@ -15,7 +15,7 @@ import (
 func replayCommand() *command {
 	var (
 		l     look
-		plain bool
+		lines plainLook
 	)
 	return &command{
 		name: "replay", usage: "FILE [flags]",
@@ -23,14 +23,16 @@ func replayCommand() *command {
 		example: "kviz replay out.kvrun",
 		flags: func(f *pflag.FlagSet) {
 			l.register(f)
-			f.BoolVar(&plain, "plain", false, "one explained line an event instead of a screen")
+			lines.register(f, "")
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) != 1 {
 				return &usageError{text: "name one recording"}
 			}
 			cfg := l.config()
-			cfg.Plain = plain
+			if err := lines.into(&cfg); err != nil {
+				return err
+			}
 			return replay(ctx, io, args[0], cfg)
 		},
 	}

@@ -174,6 +174,9 @@ func (t *Teller) Saying() bool { return t.now < t.until }
 // Busy reports whether time has to be counted on.
 func (t *Teller) Busy() bool { return len(t.queue) > 0 || t.Telling() }
 
+// Waits reports whether a sentence has not been told yet.
+func (t *Teller) Waits() bool { return len(t.queue) > 0 }
+
 // Line is the sentence that is told; one without words where nothing is news.
 func (t *Teller) Line() Sentence {
 	if !t.Telling() {
