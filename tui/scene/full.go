@@ -1,6 +1,10 @@
 package scene
 
-import "kviz/tui/grid"
+import (
+	"slices"
+
+	"kviz/tui/grid"
+)
 
 // What the full form has at its usual width of 118 columns.
 const (
@@ -38,6 +42,9 @@ func (s *Scene) full(shape Shape) {
 	s.edge(Store, APIServer, Watches, []Joint{{xs, cacheRow, West}, {x0 - 1, cacheRow, East}}, point{xs - 1, cacheRow}, point{x0, cacheRow})
 
 	s.servers(shape.Servers, ask, api)
+	if slices.Contains(shape.Servers, Registry) { // with kubelets alone it has to do
+		s.line(Registry, "", xs, topRows, store, 1)
+	}
 
 	members := s.polygon(shape.Members, st)
 	turn := x0 + max((xs-x0)/2, 1)
@@ -81,6 +88,7 @@ func (s *Scene) full(shape Shape) {
 
 // servers are those that the API server asks, in a row below who asks it.
 func (s *Scene) servers(ids []string, w int, api Place) {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == Registry })
 	if len(ids) == 0 {
 		return
 	}

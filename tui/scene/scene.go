@@ -18,7 +18,7 @@ type Shape struct {
 	Members  []string // of the store, by name; none for a bare store
 	Nodes    []string // in their order
 	Services []string // "namespace/name", those that matter most first
-	Servers  []string // beside the API server, by ID: "webhook/…", "kms", "oidc", "registry"
+	Servers  []string // beside the API server, by ID: "webhook/…", "kms", "oidc", [Registry]
 	Grain    Grain    // of the nodes at least: coarser where they do not fit
 }
 
@@ -72,6 +72,7 @@ const (
 	Askers      = "askers"  // the frame round the first three, where they share one
 	Nodes       = "nodes"   // all cells together
 	Servers     = "servers" // those that the API server asks
+	Registry    = "registry"
 )
 
 // Place is where something stands.

@@ -2,7 +2,10 @@ package clustermap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -27,23 +30,26 @@ func (p *picture) beside() (ids []string) {
 		ids = append(ids, "oidc")
 	}
 	if len(s.FaultsOn("registry")) > 0 || len(pulls(s)) > 0 {
-		ids = append(ids, "registry")
+		ids = append(ids, scene.Registry)
 	}
 	return ids
 }
 
-// pulls are the pods for which an image is being pulled, by namespace/name: their kubelets have said so, and
-// not yet what came of it.
-func pulls(s *view.State) map[string]bool {
-	all := map[string]bool{}
+// pulls are the pods for which an image is being pulled, by namespace/name, and the nodes that pull: their kubelets have said
+// so, and not yet what came of it.
+func pulls(s *view.State) map[string]string {
+	all := map[string]string{}
 	for _, e := range s.KubeEvents() {
 		if e.Regarding.Kind != "Pod" {
 			continue
 		}
 		switch e.Reason {
 		case "Pulling":
-			if s.Object("pods", e.Regarding.Namespace, e.Regarding.Name) != nil {
-				all[e.Regarding.Key()] = true
+			if o := s.Object("pods", e.Regarding.Namespace, e.Regarding.Name); o != nil {
+				all[e.Regarding.Key()] = ""
+				if pod, ok := o.Value.(*corev1.Pod); ok {
+					all[e.Regarding.Key()] = pod.Spec.NodeName
+				}
 			}
 		case "Pulled", "Failed", "BackOff", "Killing":
 			delete(all, e.Regarding.Key())
@@ -67,20 +73,10 @@ func (p *picture) besides() {
 			said = "The KMS plugin, which wraps the keys that encrypt what is stored."
 		case "oidc":
 			said = "The identity provider, at which people log in."
-		case "registry":
-			n := len(pulls(p.f.S))
-			said = "The registry, from which nodes pull images: " + words.Count(n, "pod") + " waiting for one."
-			if n > 0 {
-				name = words.Count(n, "pull")
-			}
 		}
-		mark, st := "●", theme.Good
-		if len(p.f.S.FaultsOn(at.ID)) > 0 {
-			mark, st = "✗", theme.Bad
-		}
-		p.box(at.ID).Rows = [][]grid.Span{{span(" "+mark+" ", st), span(grid.Cut(name, at.Rect.W-4), theme.Text)}}
-		p.hot(at.ID, pane.Subject{ID: at.ID, Target: at.ID, Words: said, Copy: name})
+		p.another(at, name, said)
 	}
+	p.registry()
 	if len(p.f.S.Balancer.Servers) < 2 {
 		return
 	}
@@ -89,6 +85,43 @@ func (p *picture) besides() {
 			p.Lines[i].Heads = append(p.Lines[i].Heads, scene.Head{Share: 0.5, Glyph: '◇', Style: theme.Name, Count: "lb"})
 		}
 	}
+}
+
+// another is one of them: whether it is sound, and its name.
+func (p *picture) another(at scene.Place, name, said string) {
+	mark, st := "●", theme.Good
+	if len(p.f.S.FaultsOn(at.ID)) > 0 {
+		mark, st = "✗", theme.Bad
+	}
+	p.box(at.ID).Rows = [][]grid.Span{{span(" "+mark+" ", st), span(grid.Cut(name, at.Rect.W-4), theme.Text)}}
+	p.hot(at.ID, pane.Subject{ID: at.ID, Target: at.ID, Words: said, Copy: name})
+}
+
+// registry is the registry and the nodes that pull from it: a kubelet asks it itself, so nothing leads from it to the API
+// server.
+func (p *picture) registry() {
+	at, ok := p.At(scene.Registry)
+	if !ok {
+		return
+	}
+	all := pulls(p.f.S)
+	var nodes []string
+	for _, node := range all {
+		if node != "" && !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	name := "registry"
+	if len(all) > 0 {
+		pulled := ": " + words.Count(len(all), "pull")
+		who := strings.Join(nodes, ", ")
+		if grid.Width(name+" ⇄ "+who+pulled) > at.Rect.W-4 || who == "" {
+			who = words.Count(max(len(nodes), 1), "kubelet")
+		}
+		name += " ⇄ " + who + pulled
+	}
+	p.another(at, name, "The registry, from which kubelets pull images: "+words.Count(len(all), "pod")+" waiting for one.")
 }
 
 func webhookWords(s *view.State, name string) string {

@@ -7,6 +7,7 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/tui/pane"
+	"kviz/tui/scene"
 	"kviz/tui/tuitest"
 )
 
@@ -17,8 +18,10 @@ func TestTheRegistryIsThereWhileItIsAsked(t *testing.T) {
 		h := tape.History()
 		g := tuitest.Pane(New(), h, h.Latest(), 120, 33)
 		for _, l := range strings.Split(g.Plane(), "\n") {
-			if strings.Contains(l, "● 1 pull") || strings.Contains(l, "✗ registry") {
-				return strings.Fields(strings.Trim(l, "│ "))[0]
+			if at := strings.Index(l, "registry"); at >= 0 {
+				before := strings.Fields(l[:at])
+				after, _, _ := strings.Cut(l[at:], "  ")
+				return before[len(before)-1] + " " + after
 			}
 		}
 		return ""
@@ -31,15 +34,22 @@ func TestTheRegistryIsThereWhileItIsAsked(t *testing.T) {
 		t.Errorf("nothing is pulled, and the registry stands there: %s", got)
 	}
 	said("Pulling")
-	if got := shown(); got != "●" {
+	if got := shown(); got != "● registry ⇄ node-1: 1 pull" {
 		t.Errorf("while an image is pulled the registry is %q", got)
+	}
+	m, h := New(), tape.History()
+	tuitest.Pane(m, h, h.Latest(), 120, 33)
+	for _, e := range m.scene.Edges { // the API server has no part in a pull
+		if e.To == scene.Servers || e.To == scene.Registry {
+			t.Errorf("a line leads from %s to %s", e.From, e.To)
+		}
 	}
 	said("Pulled")
 	if got := shown(); got != "" {
 		t.Errorf("it is still there after that: %s", got)
 	}
 	tape.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "stop", Target: "registry"})
-	if got := shown(); got != "✗" {
+	if got := shown(); got != "✗ registry" {
 		t.Errorf("broken it is %q", got)
 	}
 }
