@@ -429,7 +429,7 @@ func (w *lineWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return fmt.Errorf("writing what is told: %w", w.err)
+		return fmt.Errorf("writing a sentence: %w", w.err)
 	}
 	return nil
 }
