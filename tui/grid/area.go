@@ -228,3 +228,21 @@ func (a Area) DimBut(s Style, but ...Rect) {
 		}
 	}
 }
+
+// Cells is a copy of a row of the area; cells outside of the grid are blank.
+func (a Area) Cells(y int) []Cell {
+	row := make([]Cell, a.R.W)
+	for x := range row {
+		row[x] = a.g.At(a.R.X+x, a.R.Y+y)
+	}
+	return row
+}
+
+// Lay puts cells into a row of the area, wide ones too, as [Area.Cells] gave them.
+func (a Area) Lay(y int, cells []Cell) {
+	for x, c := range cells[:min(len(cells), a.R.W)] {
+		if a.clip.Has(a.R.X+x, a.R.Y+y) {
+			a.g.cells[(a.R.Y+y)*a.g.w+a.R.X+x] = c
+		}
+	}
+}

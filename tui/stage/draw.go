@@ -145,12 +145,14 @@ func (s *Stage) drawPicture(g *grid.Grid, a grid.Area) {
 	}
 	b := s.look.Beat
 	_, st := s.Where()
+	s.picture.room = nil
 	s.picture.Dirty()
 	s.picture.Draw(g, a.R, s.frame(st))
 	if s.reveal(s.picture) {
 		s.picture.Dirty()
 		s.picture.Draw(g, a.R, s.frame(st))
 	}
+	s.picture.room = makeRoom(a, s.ringed())
 	s.missing = s.rings(a)
 	s.homeless = s.ghosts(a, b.Ghosts)
 	s.drawPointer(a)

@@ -66,7 +66,7 @@ func TestWhatOnlyColoursTellIsRefused(t *testing.T) {
 		{"a weight", "", func(s *pane.Sheet, crashed bool) {
 			thing(s, 4, 4, "it", "mood", map[bool]grid.Style{false: theme.Good, true: theme.Bad}[crashed])
 		}},
-		{"no room", `spot "sketch:it": there is no room for its ring`, func(s *pane.Sheet, crashed bool) {
+		{"no room", `spot "sketch:it": its ring lacks a side, as words stand there`, func(s *pane.Sheet, crashed bool) {
 			for y := 3; y < 6; y++ {
 				s.Row(y).Text(3, 0, "xxxxxx", theme.Text)
 			}

@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,11 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 	b := look.Beat
 	for _, name := range s.missing {
 		wrong = append(wrong, s.notSeen(name))
+	}
+	for _, name := range s.open {
+		if !slices.Contains(s.missing, name) && !slices.Contains(s.bare, name) {
+			wrong = append(wrong, fmt.Errorf("spot %q: its ring lacks a side, as words stand there", name))
+		}
 	}
 	wrong = append(wrong, s.disclosed(g)...)
 	wrong = append(wrong, s.colourless(g)...)

@@ -81,11 +81,21 @@ func (s *Stage) reveal(p *picture) bool {
 	return false
 }
 
+// ringed are the cells around which a ring goes, as they were drawn.
+func (s *Stage) ringed() (spots []grid.Rect) {
+	for _, name := range s.look.Beat.Spots {
+		if r, _ := s.picture.Find(s.picture.spot(name)); !r.Empty() {
+			spots = append(spots, r)
+		}
+	}
+	return spots
+}
+
 // rings draws outlines around the beat's spots, and the rest of the picture darker; it gives the
 // names of those that are not to be seen whole.
 func (s *Stage) rings(a grid.Area) (missing []string) {
 	b := s.look.Beat
-	s.hidden, s.bare = nil, nil
+	s.hidden, s.bare, s.open = nil, nil, nil
 	var spots []grid.Rect
 	var named []string
 	for _, name := range b.Spots {
@@ -109,8 +119,12 @@ func (s *Stage) rings(a grid.Area) (missing []string) {
 		a.DimBut(theme.Muted, spots...)
 	}
 	for i, r := range spots {
-		if !outline(a, r, i == 0) {
+		drawn, whole := outline(a, r, i == 0)
+		if !drawn {
 			s.bare = append(s.bare, named[i])
+		}
+		if !whole {
+			s.open = append(s.open, named[i])
 		}
 	}
 	return missing
@@ -119,21 +133,18 @@ func (s *Stage) rings(a grid.Area) (missing []string) {
 // The lines of a ring: heavy around the first spot, thin around the second.
 var lines = map[bool][6]rune{true: {'┏', '━', '┓', '┃', '┗', '┛'}, false: {'┌', '─', '┐', '│', '└', '┘'}}
 
-// outline draws a ring around cells of the screen, over nothing but blanks and lines: where words
-// stand above or below, that side of it is left open, so that they can be read. It reports whether any of it
-// is drawn.
-func outline(a grid.Area, r grid.Rect, heavy bool) (drawn bool) {
+// outline draws a ring around cells of the screen, over nothing but blanks and lines: where words stand above or below,
+// that side of it is left open, so that they can be read. It reports whether any of it is drawn, and whether all of it is.
+func outline(a grid.Area, r grid.Rect, heavy bool) (drawn, whole bool) {
 	l := lines[heavy]
-	cell := func(x, y int) grid.Area { return a.Screen(grid.Rect{X: x, Y: y, W: 1, H: 1}) }
-	free := func(x, y int) bool {
-		old := cell(x, y).Rune()
-		return old == 0 || old == ' ' || strings.ContainsRune("─│╭╮╰╯┄┆├┤┬┴┼·", old)
-	}
+	whole = true
 	put := func(x, y int, c rune) {
-		if free(x, y) {
-			cell(x, y).Put(0, 0, c, theme.Accent|grid.Bold)
-			drawn = true
+		if !passable(a, x, y, 1) {
+			whole = false
+			return
 		}
+		a.Screen(grid.Rect{X: x, Y: y, W: 1, H: 1}).Put(0, 0, c, theme.Accent|grid.Bold)
+		drawn = true
 	}
 	left, right := r.X-1, r.X+r.W
 	for y := r.Y; y < r.Y+r.H; y++ {
@@ -141,10 +152,9 @@ func outline(a grid.Area, r grid.Rect, heavy bool) (drawn bool) {
 		put(right, y, l[3])
 	}
 	side := func(y int, begin, end rune) {
-		for x := left; x <= right; x++ {
-			if !free(x, y) {
-				return
-			}
+		if !passable(a, left, y, r.W+2) {
+			whole = false
+			return
 		}
 		put(left, y, begin)
 		for x := r.X; x < right; x++ {
@@ -154,5 +164,16 @@ func outline(a grid.Area, r grid.Rect, heavy bool) (drawn bool) {
 	}
 	side(r.Y-1, l[0], l[2])
 	side(r.Y+r.H, l[4], l[5])
-	return drawn
+	return drawn, whole
+}
+
+// passable reports whether nothing stands in w cells of a row of the screen but blanks and lines, over which a ring can go.
+func passable(a grid.Area, x, y, w int) bool {
+	for ; w > 0; x, w = x+1, w-1 {
+		c := runeAt(a, x, y)
+		if c != 0 && c != ' ' && c != '·' && (c < 0x2500 || c > 0x257f) && (c < 0x2800 || c > 0x28ff) {
+			return false
+		}
+	}
+	return true
 }

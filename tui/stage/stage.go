@@ -40,6 +40,7 @@ type Stage struct {
 	homeless []string      // ghosts that have no place on it
 	hidden   []hidden      // what the beat hides
 	bare     []string      // spots around which no line of a ring can be drawn
+	open     []string      // spots whose rings lack a part: words stand there
 	plain    *theme.Theme  // looks are told apart as in this theme; nil: by their roles
 }
 
@@ -55,6 +56,7 @@ type picture struct {
 	*pane.Host
 	show string // pane/view
 	name string // of the pane
+	room room   // rows moved apart for rings
 }
 
 // New makes a stage that can show these panes.
@@ -150,7 +152,7 @@ func (s *Stage) make(show string) *picture {
 		if p.Info().Name != name {
 			continue
 		}
-		pic := &picture{pane.NewHost(p, ""), show, name}
+		pic := &picture{Host: pane.NewHost(p, ""), show: show, name: name}
 		shower, ok := p.(pane.Shower)
 		if ref, is := object(rest); ok && is {
 			shower.Show(ref)
