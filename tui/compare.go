@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -19,6 +20,7 @@ type comparing struct {
 	of    *branch              // the run that was compared with the other
 	then  func() action.Action // what waits for it; nil: nothing
 	asked bool                 // it is being found out
+	until time.Duration        // by when what came of both is wanted; 0: as far as both have come
 	pos   uint64               // where the other stands, + 1
 	state *view.State          // there
 }
@@ -82,10 +84,10 @@ func (m *Explorer) compare(then func() action.Action) action.Action {
 		return nil
 	}
 	c.asked, c.of = true, m.branch
-	of, other := m.branch, c.other
+	of, other, until := m.branch, c.other, c.until
 	a, b := of.events(), other.events()
 	m.safe.Go(func() {
-		found, err := view.Compare(a, b)
+		found, err := view.Compare(a, b, until)
 		m.send(compared{of, other, found, err})
 	})
 	return nil
@@ -132,8 +134,9 @@ func (m *Explorer) toDifference() action.Action {
 	return action.All{action.Goto{ID: f.A.Next.ID}, action.Notice{Text: fmt.Sprintf("the first that differs; in %s: %s", other, view.Explain(f.B.Next))}}
 }
 
-// outcome shows what came of both.
-func (m *Explorer) outcome() action.Action {
+// outcome shows what came of both by a time, 0 for as far as both have come.
+func (m *Explorer) outcome(until time.Duration) action.Action {
+	m.comparing.until = until
 	return m.compare(func() action.Action {
 		m.open.Push(menu.Outcome(m.comparing.found, m.name, m.comparing.other.name))
 		return nil

@@ -14,6 +14,7 @@ import (
 	"kviz/tui/menu"
 	"kviz/tui/motion"
 	"kviz/tui/overlay"
+	"kviz/tui/words"
 )
 
 // perform hands an action to the part that does it, and does what that answers with.
@@ -182,7 +183,7 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 	case action.FirstDifference:
 		return m.firstDifference()
 	case action.Outcome:
-		return m.outcome()
+		return m.outcome(a.Until)
 	case action.AskOdds:
 		return m.askOdds(a.From, a.To, true)
 	case action.Odds:
@@ -280,6 +281,12 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		return m.save(text)
 	case action.ForSaveRun:
 		return m.saveRun(a.Of, text)
+	case action.ForCompared:
+		until, err := words.ParseClock(text)
+		if err != nil {
+			return menu.AskCompared(text, err.Error())
+		}
+		return action.Outcome{Until: until}
 	case action.ForFork:
 		return m.fork(a.At, text)
 	case action.ForOdds:

@@ -10,19 +10,20 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Comparison is two runs side by side: how far they are the same, and what came of each.
+// Comparison is two runs side by side: how far they are the same, and what came of each up to the same virtual time.
 type Comparison struct {
 	Differs bool
-	Same    uint64 // the last control-plane event that is the same in both; 0 for none
+	Same    uint64        // the last control-plane event that is the same in both; 0 for none
+	Until   time.Duration // what came of both is summed up to here
 	A, B    Outcome
 	Pods    []PodsReady // of pods of either that are not alike, by name
 }
 
 // Outcome is what came of a run.
 type Outcome struct {
-	Next         *trace.Event // the first event that differs; nil if there is none
-	Events       uint64       // of the control plane
-	Until        time.Duration
+	Next         *trace.Event  // the first event that differs; nil if there is none
+	Events       uint64        // of the control plane
+	End          time.Duration // of the whole run
 	Commits      int
 	StoreRefused int           // requests that the store could not or would not carry out
 	Refused      int           // writes that the API server turned down
@@ -43,8 +44,9 @@ type PodReady struct {
 	After time.Duration
 }
 
-// Compare compares two runs, each from its beginning, as [trace.Hash] sees them.
-func Compare(a, b []*trace.Event) (*Comparison, error) {
+// Compare compares two runs, each from its beginning, as [trace.Hash] sees them. What came of them is that up to a virtual
+// time which both reached: until, or where that is 0 or later the earlier of their ends.
+func Compare(a, b []*trace.Event, until time.Duration) (*Comparison, error) {
 	x, y := controlPlane(a), controlPlane(b)
 	c := &Comparison{}
 	n := 0
@@ -60,8 +62,13 @@ func Compare(a, b []*trace.Event) (*Comparison, error) {
 	}
 	c.Differs = n < max(len(x), len(y))
 	var podsA, podsB map[string]PodReady
-	c.A, podsA = outcome(x, n)
-	c.B, podsB = outcome(y, n)
+	c.Until = min(endOf(a), endOf(b))
+	if until > 0 {
+		c.Until = min(c.Until, until)
+	}
+	c.A, podsA = outcome(x, n, c.Until)
+	c.B, podsB = outcome(y, n, c.Until)
+	c.A.End, c.B.End = endOf(a), endOf(b)
 	for name, p := range podsA {
 		if p != podsB[name] {
 			c.Pods = append(c.Pods, PodsReady{name, p, podsB[name]})
@@ -76,6 +83,14 @@ func Compare(a, b []*trace.Event) (*Comparison, error) {
 	return c, nil
 }
 
+// endOf is the virtual time at which a run ends.
+func endOf(events []*trace.Event) time.Duration {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].At
+}
+
 func controlPlane(events []*trace.Event) []*trace.Event {
 	in := make([]*trace.Event, 0, len(events))
 	for _, e := range events {
@@ -86,18 +101,20 @@ func controlPlane(events []*trace.Event) []*trace.Event {
 	return in
 }
 
-// outcome sums a run up; same is how many of its events the other has too.
-func outcome(events []*trace.Event, same int) (o Outcome, pods map[string]PodReady) {
+// outcome sums a run up to a time; same is how many of its events the other has too.
+func outcome(events []*trace.Event, same int, until time.Duration) (o Outcome, pods map[string]PodReady) {
 	pods = map[string]PodReady{}
 	ready := map[string]bool{}
-	o.Events = uint64(len(events))
 	if same < len(events) {
 		o.Next = events[same]
 	}
 	running := false
 	var last *trace.Event
 	for _, e := range events {
-		o.Until = e.At
+		if e.At > until {
+			break
+		}
+		o.Events++
 		switch p := e.Payload.(type) {
 		case *trace.StoreError:
 			o.StoreRefused++
@@ -120,8 +137,8 @@ func outcome(events []*trace.Event, same int) (o Outcome, pods map[string]PodRea
 		}
 		running = running || e.Kind == trace.Ready
 	}
-	if last != nil && running && o.Until-last.At > o.Gap {
-		o.Gap, o.GapFrom = o.Until-last.At, last.ID
+	if last != nil && running && until-last.At > o.Gap {
+		o.Gap, o.GapFrom = until-last.At, last.ID
 	}
 	o.ReadyPods = len(ready)
 	return o, pods

@@ -14,15 +14,21 @@ import (
 )
 
 func compareCommand() *command {
+	var until time.Duration
 	return &command{
 		name: "compare", usage: "A B",
 		short:   "two recordings side by side: the first event that differs, and its effects",
-		long:    "Compares what kviz trace --hash covers. Like diff, it ends with status 1 if the runs differ.",
+		long:    "Compares what kviz trace --hash covers, and sums both runs up to the same virtual time. Like diff, it ends with status 1 if the runs differ.",
 		example: "kviz compare out.kvrun branch.kvrun",
-		flags:   func(*pflag.FlagSet) {},
+		flags: func(f *pflag.FlagSet) {
+			f.DurationVar(&until, "until", 0, "the virtual time up to which both are summed up (default: the earlier of their ends)")
+		},
 		run: func(_ context.Context, io streams, args []string) error {
 			if len(args) != 2 {
 				return &usageError{text: "name two recordings"}
+			}
+			if until < 0 {
+				return &usageError{text: fmt.Sprintf("--until %s: time does not begin before 0", until)}
 			}
 			var runs [2][]*trace.Event
 			for i, path := range args {
@@ -31,7 +37,7 @@ func compareCommand() *command {
 					return err
 				}
 			}
-			c, err := view.Compare(runs[0], runs[1])
+			c, err := view.Compare(runs[0], runs[1], until)
 			if err != nil {
 				return err
 			}
@@ -63,14 +69,14 @@ func printComparison(io streams, c *view.Comparison, a, b string) {
 	}
 	w := tabwriter.NewWriter(io.out, 0, 8, 3, ' ', 0)
 	defer w.Flush()
-	fmt.Fprintf(w, "\nWHAT CAME OF IT\t%s\t%s\n", a, b)
+	fmt.Fprintf(w, "\nWHAT CAME OF IT BY %s\t%s\t%s\n", rounded(c.Until), a, b)
+	fmt.Fprintf(w, "the run ends at\t%s\t%s\n", rounded(c.A.End), rounded(c.B.End))
 	fmt.Fprintf(w, "control-plane events\t%d\t%d\n", c.A.Events, c.B.Events)
-	fmt.Fprintf(w, "until\t%s\t%s\n", rounded(c.A.Until), rounded(c.B.Until))
 	fmt.Fprintf(w, "writes that the store made\t%d\t%d\n", c.A.Commits, c.B.Commits)
 	fmt.Fprintf(w, "refused by the store\t%d\t%d\n", c.A.StoreRefused, c.B.StoreRefused)
 	fmt.Fprintf(w, "writes refused by the API server\t%d\t%d\n", c.A.Refused, c.B.Refused)
 	fmt.Fprintf(w, "longest time without a write\t%s\t%s\n", gap(c.A), gap(c.B))
-	fmt.Fprintf(w, "pods ready at the end\t%d\t%d\n", c.A.ReadyPods, c.B.ReadyPods)
+	fmt.Fprintf(w, "pods ready then\t%d\t%d\n", c.A.ReadyPods, c.B.ReadyPods)
 	if len(c.Pods) > 0 {
 		fmt.Fprintf(w, "\nPOD READY AFTER\t%s\t%s\n", a, b)
 		for _, p := range c.Pods {

@@ -7,6 +7,8 @@
 package action
 
 import (
+	"time"
+
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 )
@@ -82,7 +84,9 @@ type (
 	AskSave  struct{ Name string } // ask where a run is to be saved as a recording
 	CloseRun struct{ Name string } // end a branch
 	Beside   struct{ Name string } // show a run beside the one on the screen
-	Outcome  struct{}              // show what came of both
+	Outcome  struct {              // show what came of both
+		Until time.Duration // by then; 0: as far as both have come
+	}
 
 	AskOdds struct { // ask what the odds from one event to another are wanted of
 		From, To trace.ID // no From: since the cluster was ready
@@ -137,6 +141,7 @@ const (
 	ForSave      = "save"
 	ForSaveRun   = "save a run" // and stay
 	ForFork      = "fork"
+	ForCompared  = "compared until"
 	ForName      = "name"
 	ForOdds      = "odds"
 	ForRange     = "range"

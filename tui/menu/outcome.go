@@ -6,7 +6,9 @@ import (
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/action"
 	"kviz/tui/grid"
+	"kviz/tui/keymap"
 	"kviz/tui/overlay"
 	"kviz/tui/theme"
 	"kviz/tui/words"
@@ -15,7 +17,10 @@ import (
 // Outcome is a page about two runs: where they first differ, and the effects of that
 // in each.
 func Outcome(c *view.Comparison, a, b string) overlay.Overlay {
-	return &overlay.Page{Title: "What came of it", Wide: true, Rows: func(w int) []overlay.Row { return outcomeRows(c, a, b, w) }}
+	return &overlay.Page{
+		Title: "What came of it", Wide: true, Rows: func(w int) []overlay.Row { return outcomeRows(c, a, b, w) },
+		Offer: keymap.Hint("t", "by another time", "t"), Does: AskCompared(words.Clock(c.Until), ""),
+	}
 }
 
 func outcomeRows(c *view.Comparison, a, b string, w int) []overlay.Row {
@@ -32,6 +37,7 @@ func outcomeRows(c *view.Comparison, a, b string, w int) []overlay.Row {
 		text(a+": "+next(c.A.Next), theme.Text)
 		text(b+": "+next(c.B.Next), theme.Text)
 	}
+	text(byThen(c, a, b), theme.Muted)
 	label := 0
 	for _, p := range c.Pods {
 		label = max(label, grid.Width(p.Name))
@@ -56,9 +62,8 @@ func outcomeRows(c *view.Comparison, a, b string, w int) []overlay.Row {
 	}
 	rows = append(rows, nil)
 	row("", a, b, true)
-	row("until", words.Clock(c.A.Until), words.Clock(c.B.Until), false)
 	count := func(name string, x, y int) { row(name, fmt.Sprint(x), fmt.Sprint(y), false) }
-	count("pods ready at the end", c.A.ReadyPods, c.B.ReadyPods)
+	count("pods ready then", c.A.ReadyPods, c.B.ReadyPods)
 	count("writes of the store", c.A.Commits, c.B.Commits)
 	count("refused by the store", c.A.StoreRefused, c.B.StoreRefused)
 	count("writes refused by the API", c.A.Refused, c.B.Refused)
@@ -71,6 +76,27 @@ func outcomeRows(c *view.Comparison, a, b string, w int) []overlay.Row {
 		}
 	}
 	return rows
+}
+
+// byThen says up to when both are summed up, and which goes on after that.
+func byThen(c *view.Comparison, a, b string) string {
+	said := "What came of both by " + words.Clock(c.Until)
+	longer, end := a, c.A.End
+	if c.B.End > end {
+		longer, end = b, c.B.End
+	}
+	if end > c.Until {
+		said += fmt.Sprintf("; %s goes on to %s", longer, words.Clock(end))
+	}
+	return said + ". t: by an earlier time."
+}
+
+// AskCompared asks by which time what came of two runs is wanted.
+func AskCompared(text, wrong string) action.Prompt {
+	return action.Prompt{
+		For: action.ForCompared, Title: "What came of both by", Intro: "A virtual time, as the header writes it (0:08.220), or 8.2s; nothing for as far as both have come.",
+		Text: text, Error: wrong,
+	}
 }
 
 func next(e *trace.Event) string {

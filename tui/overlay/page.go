@@ -16,13 +16,15 @@ type Page struct {
 	Rows  func(width int) []Row
 	Copy  string // what the copy key copies; "" for nothing
 	Wide  bool
+	Offer key.Binding   // a key of this page; none where it has no keys
+	Does  action.Action // what it does
 
 	text Scroll
 }
 
 // Keys implements [Overlay].
 func (p *Page) Keys() []key.Binding {
-	k := []key.Binding{keymap.Hint("↑↓", "scroll", "up", "down"), closeKey, copyKey}
+	k := []key.Binding{keymap.Hint("↑↓", "scroll", "up", "down"), closeKey, copyKey, p.Offer}
 	k[2].SetEnabled(p.Copy != "")
 	return k
 }
@@ -46,6 +48,8 @@ func (p *Page) Key(k tea.KeyPressMsg) Reaction {
 	switch {
 	case key.Matches(k, copyKey):
 		return Reaction{Do: action.Copy{Text: p.Copy}}
+	case key.Matches(k, p.Offer):
+		return Reaction{Close: true, Do: p.Does}
 	case key.Matches(k, closeKey, leaveKey):
 		return Reaction{Close: true}
 	}

@@ -6,6 +6,7 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,26 @@ func Clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d.%03d", s/60, s%60, ms%1000)
 	}
 	return fmt.Sprintf("%d:%02d:%02d.%03d", s/3600, s/60%60, s%60, ms%1000)
+}
+
+// ParseClock reads a time as [Clock] writes it, or as Go writes a span: "0:08.22", "1:02:03", "8.2s". Nothing is 0.
+func ParseClock(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return d, nil
+	}
+	seconds := 0.0
+	parts := strings.Split(text, ":")
+	for i, part := range parts {
+		n, err := strconv.ParseFloat(part, 64)
+		if err != nil || len(parts) > 3 || math.IsNaN(n) || n < 0 || n > 1e6 || i > 0 && n >= 60 {
+			return 0, fmt.Errorf("%q is no time: want 0:08.220 or 8.2s", text)
+		}
+		seconds = seconds*60 + n
+	}
+	return time.Duration(math.Round(seconds*1000)) * time.Millisecond, nil
 }
 
 // Speed is the clock's speed: "1x", "1/50x", "max".

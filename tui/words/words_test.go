@@ -26,3 +26,21 @@ func TestSpeedAndClock(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAWrittenTimeIsRead(t *testing.T) {
+	for _, d := range []time.Duration{0, 8220 * time.Millisecond, 61 * time.Second, 3723*time.Second + 4*time.Millisecond} {
+		if got, err := ParseClock(Clock(d)); err != nil || got != d {
+			t.Errorf("%s is read as %s (%v)", Clock(d), got, err)
+		}
+	}
+	for text, want := range map[string]time.Duration{"": 0, "8.2s": 8200 * time.Millisecond, "12": 12 * time.Second, "1m": time.Minute} {
+		if got, err := ParseClock(text); err != nil || got != want {
+			t.Errorf("%q is read as %s (%v)", text, got, err)
+		}
+	}
+	for _, text := range []string{"late", "-3s", "0:61", "1:2:3:4", "1e300", "NaN", ":"} {
+		if got, err := ParseClock(text); err == nil {
+			t.Errorf("%q is read as %s", text, got)
+		}
+	}
+}
