@@ -67,9 +67,10 @@ func (e *DifferError) Unwrap() error { return e.Reason }
 func (e *DifferError) Where() trace.ID { return e.At }
 
 // Fork boots a cluster and repeats a run in it, as fast as the machine can, up to an event:
-// its inputs enter again at the same places. The cluster then stops there, live. Every event
-// on the way is compared with that of the first run. past is the run from its beginning. When
-// ctx ends before it stands, all is closed; from then on the cluster is the caller's to Close.
+// its inputs enter again at the same places. The cluster then stops there, live, and the member leads
+// that led then, if raft can be brought to it ([Cluster.Leader]). Every event on the way is compared with that of the first
+// run. past is the run from its beginning. When ctx ends before it stands, all is closed; from then on the cluster is the
+// caller's to Close.
 func Fork(ctx context.Context, past []*trace.Event, f ForkConfig) (*Cluster, error) {
 	cfg, inputs, want, err := prepareFork(past, &f)
 	if err != nil {
@@ -99,6 +100,9 @@ func Fork(ctx context.Context, past []*trace.Event, f ForkConfig) (*Cluster, err
 	c.kernel.Beside("end the commands that were given again", func() { <-c.Ended(); end() })
 	if err := r.wait(ctx, c, watch); err != nil {
 		return nil, errors.Join(err, c.Close())
+	}
+	if !f.Unchecked {
+		c.etcd.leadAs(LeaderAt(past, f.At))
 	}
 	err = c.Speed(f.Speed)
 	if err == nil && f.Demand {

@@ -205,8 +205,23 @@ func (m *Explorer) forkDone(d forkDone) tea.Cmd {
 		return tea.Batch(cmd, expires(d.from))
 	}
 	run, _ := m.keys.Get(keymap.Pause)
-	m.say(fmt.Sprintf("%s stands where %s was at #%s; %s lets it run, differently", b.name, d.of.Of, d.of.At, run.Labels()))
+	m.say(fmt.Sprintf("%s stands where %s was at #%s%s; %s lets it run", b.name, d.of.Of, d.of.At, otherLeader(d.from.past, b.past, d.of.At), run.Labels()))
 	return cmd
+}
+
+// otherLeader says that another member leads than at that event of the first run: elections are not repeated, and raft does
+// not always hand leadership over.
+func otherLeader(first, branch *view.History, at trace.ID) string {
+	_, pos, ok := first.Stream().At(trace.ID{Seq: at.Seq})
+	if !ok {
+		return ""
+	}
+	branch.CatchUp(0)
+	was, is := first.At(pos), branch.Latest()
+	if was == nil || len(is.Store.Members()) == 0 || was.Store.Leader == is.Store.Leader {
+		return ""
+	}
+	return ", but " + control.OtherLeader(was.Store.Leader, is.Store.Leader)
 }
 
 // notForked says why there is no branch.

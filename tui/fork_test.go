@@ -19,6 +19,7 @@ import (
 type forker struct {
 	asked []trace.ID
 	err   error
+	led   string        // who leads the branch; "": as it was
 	held  chan struct{} // Fork waits for it; nil: it does not
 	ended int
 	saved []string
@@ -45,7 +46,13 @@ func (f *forker) Fork(ctx context.Context, what Fork) (Again, error) {
 	for n < len(what.Past) && what.Past[n].ID.Seq <= what.At.Seq {
 		n++
 	}
-	c := tuitest.NewCluster(tuitest.Story(), n)
+	tape := tuitest.Story()
+	if f.led != "" {
+		tape = tuitest.Calm(3, 3)
+		tape.Elect(f.led)
+		n = -1
+	}
+	c := tuitest.NewCluster(tape, n)
 	h := view.NewHistory(c.Trace())
 	h.CatchUp(0)
 	save := func(path string) error {
@@ -202,7 +209,7 @@ func TestTwoRunsBesideEachOther(t *testing.T) {
 		tuitest.Golden(t, name+"-compare", d.planes())
 		d.press("2").hides("first run Events").shows("first run Store")
 		tuitest.Golden(t, name+"-compare-store", d.planes())
-		d.press("W").settle().shows("What came of it", "The same up to #", "pods ready at the end")
+		d.press("W").settle().shows("What came of it", "The same up to #", "pods ready then")
 		tuitest.Golden(t, name+"-outcome", d.planes())
 		d.press("esc", "B", "1").shows("first run 2 Store", "run 2 Store")
 		if d.m.branch != d.m.branches[0] {
@@ -354,4 +361,26 @@ func TestAForkBeforeTheFirstEvent(t *testing.T) {
 	f := &forker{}
 	d := exploreTape(t, tape, 120, 40, func(c *Config) { c.Forks = f })
 	d.press("F").shows("run again up to #1:")
+}
+
+// Where raft did not hand leadership over to the member that led, the sentence says who leads instead.
+func TestAForkSaysWhoLeads(t *testing.T) {
+	d := forked(t, 80, 24, &forker{led: "c"})
+	d.press("enter").settle()
+	d.shows("run 2 stands where first run was at #60, but c leads, not a; space lets it run")
+	d = forked(t, 80, 24, &forker{})
+	d.press("enter").settle()
+	d.shows("run 2 stands where first run was at #60; space lets it run")
+}
+
+// What came of two runs is summed up to the same virtual time: as far as both have come, or to a time that is chosen.
+func TestTwoRunsAreComparedAtTheSameTime(t *testing.T) {
+	d := forked(t, 120, 40, &forker{})
+	d.press("enter").settle() // run 2 has come to #60, at the very beginning
+	d.press("C").settle().press("W").settle()
+	d.shows("What came of both by 0:00.252; first run goes on to 0:15.738", "pods ready then")
+	d.hides("≠ pods ready").hides("≠ writes").hides("≠ longest")
+	d.press("t").shows("What came of both by").press("ctrl+u").typed("0:00.2").press("enter").settle()
+	d.shows("What came of both by 0:00.200; first run goes on to 0:15.738")
+	d.press("t", "ctrl+u").typed("late").press("enter").shows(`"late" is no time`)
 }

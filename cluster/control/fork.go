@@ -27,3 +27,14 @@ type ForkOutlook struct {
 	About      time.Duration // how long that takes, by what a usual machine does
 	NotExactly []string      // sentences: what of the run does not come again exactly
 }
+
+// OtherLeader says that another member leads a branch than led the run that it comes from; "" is that none does.
+func OtherLeader(was, is string) string {
+	switch {
+	case is == "":
+		return "nobody leads, where " + was + " did"
+	case was == "":
+		return is + " leads, where nobody did"
+	}
+	return is + " leads, not " + was
+}
