@@ -33,10 +33,13 @@ func (h *Host) FindAll(name string) (all []grid.Rect) {
 	return all
 }
 
-// Reveal scrolls so that a thing is seen, as far as the window allows, and reports whether it
-// had to; it takes effect at the next drawing.
+// Reveal scrolls so that a thing is seen, with the rows above and below it, as far as the window allows, and reports
+// whether it had to; it takes effect at the next drawing.
 func (h *Host) Reveal(name string) bool {
 	r, ok := h.place(name)
+	if with := (grid.Rect{X: r.X, Y: r.Y - 1, W: r.W, H: r.H + 2}).And(grid.Rect{W: h.sheet.w, H: h.sheet.rows}); with.H <= h.win.H {
+		r.Y, r.H = with.Y, with.H
+	}
 	if !ok || r.Y >= h.top && r.Y+r.H <= h.top+h.win.H {
 		return false
 	}

@@ -70,11 +70,10 @@ func (s *Stage) sight(st *view.State, w, h int) uint64 {
 	return sum.Sum64()
 }
 
-// reveal scrolls a picture to the first of the beat's spots that is not seen whole, and reports
-// whether it did.
+// reveal scrolls a picture to the first of the beat's spots, or to one that is not seen whole, and reports whether it did.
 func (s *Stage) reveal(p *picture) bool {
-	for _, name := range s.look.Beat.Spots {
-		if _, whole := p.Find(p.spot(name)); !whole && p.Reveal(p.spot(name)) {
+	for i, name := range s.look.Beat.Spots {
+		if _, whole := p.Find(p.spot(name)); (i == 0 || !whole) && p.Reveal(p.spot(name)) {
 			return true
 		}
 	}

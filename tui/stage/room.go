@@ -11,7 +11,7 @@ import (
 type room map[int]int // by row of the screen: where it stands now; a row without an entry is gone
 
 // makeRoom moves rows of the picture apart where words stand right above or below one of some spots. For each row that
-// comes in, one goes: a row on which nothing stands, else the last one.
+// comes in, one goes.
 func makeRoom(a grid.Area, spots []grid.Rect) room {
 	in := a.R.Inset(1)
 	rows := make([]int, in.H)
@@ -70,8 +70,8 @@ func crowded(a grid.Area, spots []grid.Rect) (before []int) {
 	return before
 }
 
-// spare is the place of a row that can go for one that comes in at a place: the nearest on which nothing stands, the
-// last one where there is none, and -1 where that is part of a spot.
+// spare is the place of a row that can go for one that comes in at a place: the nearest on which nothing stands. Where there
+// is none, it is the last one or the first, as if the picture were scrolled by a row; -1 where both are part of spots.
 func spare(a grid.Area, rows []int, at int, near func(y int) bool) int {
 	best, least := -1, 0
 	for i, y := range rows {
@@ -83,8 +83,10 @@ func spare(a grid.Area, rows []int, at int, near func(y int) bool) int {
 			best, least = i, far
 		}
 	}
-	if last := len(rows) - 1; best < 0 && last >= at && rows[last] != inserted && !near(rows[last]) {
-		best = last
+	for _, edge := range []int{len(rows) - 1, 0} {
+		if y := rows[edge]; best < 0 && y != inserted && !near(y) {
+			best = edge
+		}
 	}
 	return best
 }

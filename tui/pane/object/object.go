@@ -199,12 +199,13 @@ func drawHead(s *pane.Sheet, f *pane.Frame, o *view.Object) int {
 	}
 	x := a.Text(0, 0, o.Ref.Kind+" ", theme.Muted)
 	x = a.Text(x, 0, o.Ref.Key(), st)
-	text := fmt.Sprintf("  revision %d, version %d, #%s", o.Revision, o.Version, o.Changed)
+	revision := fmt.Sprintf("revision %d", o.Revision)
+	text := fmt.Sprintf("  %s   version %d   #%s", revision, o.Version, o.Changed)
 	if o.Deleted {
 		a.Text(x, 0, "  DELETED at #"+o.Changed.String(), theme.Bad|grid.Bold)
 	} else {
 		a.Fit(x, 0, s.W()-x, text, theme.Muted)
-		if revision, _, _ := strings.Cut(strings.TrimLeft(text, " "), ","); f.Stage {
+		if f.Stage {
 			s.Mark(grid.Rect{X: x + 2, W: len(revision), H: 1}, "revision")
 		}
 	}
