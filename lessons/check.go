@@ -28,6 +28,7 @@ type Screen interface {
 // Clusters without a quorum wait in real time, so attempts wait side by side.
 type Trials struct {
 	Fast  bool // of a lesson in beats only its own offers, which show every beat; no other script
+	Slow  bool // its own offers at a learner's speed as well ([Lesson.Unhurried])
 	slots chan struct{}
 }
 
@@ -41,6 +42,9 @@ func (t *Trials) Check(ctx context.Context, l *Lesson, boot Boot, screen Screen)
 	all := l.Trials()
 	if t.Fast {
 		all = all[:1]
+	}
+	if t.Slow {
+		all = append(all, l.Unhurried())
 	}
 	tries := make([]func() error, len(all))
 	for i, trial := range all {

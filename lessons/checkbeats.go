@@ -67,12 +67,14 @@ func (l *Lesson) setup() string {
 	return l.script(script)
 }
 
-// prove goes through the lesson by its offers, and gives what its questions for a number came to.
-func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen) (answers map[string]float64, err error) {
+// prove goes through the lesson by its offers, and gives what its questions for a number came to. rest is how long the
+// cluster runs on between two commands of a beat.
+func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen, rest time.Duration) (answers map[string]float64, err error) {
 	r, end, err := l.staged(ctx, boot)
 	if err != nil {
 		return nil, err
 	}
+	r.rest = rest
 	defer func() { err = errors.Join(err, end()) }()
 	var wrong []error
 	h := view.NewHistory(r.c.Trace())

@@ -20,7 +20,7 @@ func (t *Trials) Seeds(ctx context.Context, l *Lesson, seeds []Seeded, screen Sc
 	var all []func() error
 	for i, s := range seeds {
 		all = append(all, func() (err error) {
-			if answers[i], err = l.prove(ctx, s.Boot, screen); err != nil {
+			if answers[i], err = l.prove(ctx, s.Boot, screen, 0); err != nil {
 				return fmt.Errorf("on seed %d: %w", s.Seed, err)
 			}
 			return nil

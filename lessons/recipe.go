@@ -13,8 +13,9 @@ import (
 type recipe struct {
 	c    Cluster
 	a    *Attempt
-	look func() // looks at the trace; [Attempt.Look] where nobody else does
-	fast bool   // where a beat names no speed, [quick]
+	look func()        // looks at the trace; [Attempt.Look] where nobody else does
+	fast bool          // where a beat names no speed, [quick]
+	rest time.Duration // of the cluster's time at its own pace before each further command of a beat
 }
 
 // quick is how many seconds pass in the cluster in one of the members' where nobody looks on. As fast
@@ -125,7 +126,10 @@ func (r *recipe) pace(step *Step) (back func(), err error) {
 
 // offers runs the commands of a beat, one after another, as they are written there.
 func (r *recipe) offers(ctx context.Context, step *Step) error {
-	for _, o := range step.Offers {
+	for i, o := range step.Offers {
+		if err := r.waits(ctx, i > 0); err != nil {
+			return err
+		}
 		line, whole := r.a.Now(o.Run)
 		if !whole {
 			return fmt.Errorf("beat %q: the offer %q names what there is not: %s", step.ID, o.Run.Source(), line)
@@ -135,6 +139,20 @@ func (r *recipe) offers(ctx context.Context, step *Step) error {
 		}
 	}
 	return nil
+}
+
+// waits has the cluster run on at its own pace, as it does while a learner reads and types.
+func (r *recipe) waits(ctx context.Context, further bool) error {
+	clock := r.c.Clock()
+	if r.rest == 0 || !further || clock.Paused {
+		return nil
+	}
+	if err := r.c.Speed(1); err != nil {
+		return err
+	}
+	over := func() bool { return r.c.Clock().Elapsed >= clock.Elapsed+r.rest }
+	err := r.until(ctx, 3*r.rest+patience, over, func() error { return fmt.Errorf("the cluster does not get on with %s of its time", r.rest) })
+	return errors.Join(err, r.c.Speed(clock.Speed))
 }
 
 // run runs a script and looks at the trace meanwhile.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -24,7 +25,7 @@ func (l *Lesson) Trials() []Trial {
 	all := []Trial{{
 		Name: "offers", Tools: l.runsTools(l.way(len(l.Steps))),
 		Try: func(ctx context.Context, boot Boot, screen Screen) error {
-			_, err := l.prove(ctx, boot, screen)
+			_, err := l.prove(ctx, boot, screen, 0)
 			return err
 		},
 	}}
@@ -48,6 +49,23 @@ func (l *Lesson) Trials() []Trial {
 	}
 	return all
 }
+
+// Unhurried is the proof that the lesson is true for a learner as well, who takes [typing] of the cluster's time to type
+// each further command of a beat. Its commands run without a pause in the other trials.
+func (l *Lesson) Unhurried() Trial {
+	return Trial{
+		Name: "unhurried", Tools: l.runsTools(l.way(len(l.Steps))),
+		Try: func(ctx context.Context, boot Boot, screen Screen) error {
+			if _, err := l.prove(ctx, boot, screen, typing); err != nil {
+				return fmt.Errorf("with %s between two commands: %w", typing, err)
+			}
+			return nil
+		},
+	}
+}
+
+// typing is how long a learner takes for a command.
+const typing = 10 * time.Second
 
 // beatOf is the number of the beat that a script's name begins with, -1 if there is none.
 func (l *Lesson) beatOf(name string) int {

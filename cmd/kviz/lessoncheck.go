@@ -22,6 +22,7 @@ import (
 type proving struct {
 	atOnce int
 	fast   bool
+	slow   bool
 	seeds  int
 	undo   bool
 	reach  bool
@@ -33,6 +34,7 @@ type proving struct {
 func (p *proving) register(f *pflag.FlagSet) {
 	f.IntVarP(&p.atOnce, "at-once", "j", 4, "with check: how many clusters at once")
 	f.BoolVar(&p.fast, "fast", false, "with check: the lesson's own way only, no other script")
+	f.BoolVar(&p.slow, "slow", false, "with check: the lesson's own way once more, with ten seconds between two commands, as a learner needs them")
 	f.IntVar(&p.seeds, "seeds", 1, "with check: on so many seeds everything it says must be true, and what it asks have the same answer")
 	f.BoolVar(&p.undo, "undo", false, "with check: in each beat in which something is done, break something else, undo that, and go on to the end")
 	f.BoolVar(&p.reach, "reach", false, "with check: how long it takes until each beat can be lived, and which takes more than ten seconds; on a machine with nothing else to do")
@@ -55,7 +57,7 @@ func (p *proving) check(ctx context.Context, w io.Writer, all []*lessons.Lesson,
 	}
 	debug.SetGCPercent(400) // each trial boots a cluster of its own: the heap may grow between collections
 	trials := lessons.NewTrials(p.atOnce)
-	trials.Fast = p.fast
+	trials.Fast, trials.Slow = p.fast, p.slow
 	came := make([]chan error, len(chosen))
 	for i, l := range chosen {
 		came[i] = make(chan error, 1)
@@ -137,6 +139,9 @@ func (p *proving) proven(l *lessons.Lesson) string {
 	says := []string{"starts unsolved, solution passes"}
 	if !p.fast {
 		says[0] = fmt.Sprintf("starts unsolved, solution and %d other ways pass, near-misses that fail: %d", len(l.Accepted), len(l.Near))
+	}
+	if p.slow {
+		says = append(says, "true at a learner's speed")
 	}
 	if p.seeds > 1 {
 		says = append(says, fmt.Sprintf("true on %d seeds", p.seeds))
