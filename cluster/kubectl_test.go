@@ -14,6 +14,7 @@ var varying = []varies{
 	{regexp.MustCompile(`(-[0-9a-f]{8,10})-[b-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\b(hello-svc|once)-[b-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\bcontroller-uid=[-0-9a-f]{36}\b`), "controller-uid=UID"},
+	{regexp.MustCompile(`\bexec "[0-9a-f]{64}"`), `exec "ID"`},
 	{regexp.MustCompile(`\b10\.96(\.\d+){2}\b`), "10.96.x.x"},
 	{regexp.MustCompile(`\b10\.244(\.\d+){2}\b`), "10.244.x.x"},
 	{regexp.MustCompile(`(?m)(^|\s)(\d+[smh])+(\s|$)`), "${1}AGE$3"},

@@ -130,6 +130,14 @@ func (i *Informer) WaitForSync(t *sim.Task) {
 	}
 }
 
+// WaitForSyncWithin waits until HasSynced, for so long at most, and reports it.
+func (i *Informer) WaitForSyncWithin(t *sim.Task, limit time.Duration) bool {
+	for until := t.Elapsed() + limit; !i.synced && t.Elapsed() < until; {
+		i.syncCond.WaitTimeout(t, until-t.Elapsed())
+	}
+	return i.synced
+}
+
 // Revision is the newest revision the informer has seen.
 func (i *Informer) Revision() int64 { return i.revision }
 

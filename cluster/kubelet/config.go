@@ -19,11 +19,7 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 	if err != nil {
 		return cfg, createConfigError, err
 	}
-	if sc := c.SecurityContext; runsAsRoot(w.pod, c) && mustNotBeRoot(w.pod, sc) {
-		return cfg, createConfigError, fmt.Errorf("container has runAsNonRoot and image will run as root (pod: %q, container: %s)", fmt.Sprintf("%s_%s(%s)", w.pod.Name, w.pod.Namespace, w.uid), c.Name)
-	}
-	files, onRead, err := w.mountedFiles(t, c)
-	if err != nil {
+	if err := verifyRunAsNonRoot(w.pod, c); err != nil {
 		return cfg, createConfigError, err
 	}
 	attempt := int32(0)
@@ -32,23 +28,68 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 	} else if st := statusNamed(append(w.pod.Status.ContainerStatuses, w.pod.Status.InitContainerStatuses...), c.Name); st != nil && st.ContainerID != "" {
 		attempt = st.RestartCount + 1
 	}
-	cfg = runtime.ContainerConfig{
-		Name: c.Name, Image: c.Image, Attempt: attempt, Init: init, Hash: hashOf(c), Env: env, Files: files, OnRead: onRead,
-		Command: expandAll(c.Command, env), Args: expandAll(c.Args, env),
-		Stdin: c.Stdin, StdinOnce: c.StdinOnce, TTY: c.TTY,
-		Behaviour:    w.pod.Annotations[runtime.BehaviourAnnotation+"."+c.Name],
-		MessagePath:  c.TerminationMessagePath,
-		LogTail:      c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError,
-		GraceSeconds: w.gracePeriod(),
-		RequestsCPU:  c.Resources.Requests.Cpu().MilliValue(), RequestsMemory: c.Resources.Requests.Memory().Value(), LimitsMemory: c.Resources.Limits.Memory().Value(),
+	cfg = Describe(w.pod, c, init)
+	cfg.Attempt, cfg.Hash, cfg.Env, cfg.OnRead = attempt, hashOf(c), env, w.readLater(c)
+	cfg.Command, cfg.Args = expandAll(c.Command, env), expandAll(c.Args, env)
+	cfg.Stdin, cfg.StdinOnce, cfg.TTY = c.Stdin, c.StdinOnce, c.TTY
+	cfg.MessagePath = c.TerminationMessagePath
+	cfg.LogTail = c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError
+	cfg.GraceSeconds = w.gracePeriod()
+	cfg.RequestsCPU, cfg.RequestsMemory, cfg.LimitsMemory = c.Resources.Requests.Cpu().MilliValue(), c.Resources.Requests.Memory().Value(), c.Resources.Limits.Memory().Value()
+	return cfg, "", nil
+}
+
+// Describe is what a container's behaviour depends on, as far as the pod alone tells. init
+// says that it is one of the init containers.
+func Describe(pod *corev1.Pod, c *corev1.Container, init bool) runtime.ContainerConfig {
+	cfg := runtime.ContainerConfig{
+		Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Init: init, Stdin: c.Stdin,
+		Behaviour: pod.Annotations[runtime.BehaviourAnnotation+"."+c.Name],
+		Finishes:  finishes(pod, c, init),
+		NonRoot:   mustNotBeRoot(pod, c.SecurityContext) && runAsUser(pod, c) == nil,
 	}
 	if cfg.Behaviour == "" && !init {
-		cfg.Behaviour = w.pod.Annotations[runtime.BehaviourAnnotation]
+		cfg.Behaviour = pod.Annotations[runtime.BehaviourAnnotation]
 	}
 	for _, p := range c.Ports {
 		cfg.Ports = append(cfg.Ports, int(p.ContainerPort))
 	}
-	return cfg, "", nil
+	for _, m := range c.VolumeMounts {
+		cfg.Mounts = append(cfg.Mounts, runtime.Mount{Volume: m.Name, Path: path.Clean(m.MountPath), SubPath: m.SubPath})
+	}
+	return cfg
+}
+
+// finishes reports whether a container is there to do something and end: an init
+// container that is no sidecar, or one of a pod that does not restart it and that nobody
+// connects to.
+func finishes(pod *corev1.Pod, c *corev1.Container, init bool) bool {
+	if init {
+		return !isSidecar(c)
+	}
+	once := pod.Spec.RestartPolicy == corev1.RestartPolicyNever || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	return once && len(c.Ports) == 0 && c.ReadinessProbe == nil && c.LivenessProbe == nil && c.StartupProbe == nil
+}
+
+// verifyRunAsNonRoot is upstream's (pkg/kubelet/kuberuntime/security_context_others.go).
+func verifyRunAsNonRoot(pod *corev1.Pod, c *corev1.Container) error {
+	if !mustNotBeRoot(pod, c.SecurityContext) {
+		return nil
+	}
+	of := fmt.Sprintf("(pod: %q, container: %s)", fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID), c.Name)
+	if user := runAsUser(pod, c); user != nil {
+		if *user == 0 {
+			return fmt.Errorf("container's runAsUser breaks non-root policy %s", of)
+		}
+		return nil
+	}
+	switch uid, name := runtime.ImageUser(c.Image); {
+	case name != "":
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root %s", name, of)
+	case uid == 0:
+		return fmt.Errorf("container has runAsNonRoot and image will run as root %s", of)
+	}
+	return nil
 }
 
 func mustNotBeRoot(pod *corev1.Pod, sc *corev1.SecurityContext) bool {
@@ -59,15 +100,15 @@ func mustNotBeRoot(pod *corev1.Pod, sc *corev1.SecurityContext) bool {
 	return psc != nil && psc.RunAsNonRoot != nil && *psc.RunAsNonRoot
 }
 
-// runsAsRoot: the simulated images all run as root unless told otherwise.
-func runsAsRoot(pod *corev1.Pod, c *corev1.Container) bool {
+// runAsUser is the user that the pod asks for; nil if it leaves it to the image.
+func runAsUser(pod *corev1.Pod, c *corev1.Container) *int64 {
 	if c.SecurityContext != nil && c.SecurityContext.RunAsUser != nil {
-		return *c.SecurityContext.RunAsUser == 0
+		return c.SecurityContext.RunAsUser
 	}
-	if psc := pod.Spec.SecurityContext; psc != nil && psc.RunAsUser != nil {
-		return *psc.RunAsUser == 0
+	if pod.Spec.SecurityContext != nil {
+		return pod.Spec.SecurityContext.RunAsUser
 	}
-	return !strings.Contains(c.Image, "unprivileged") && !strings.Contains(c.Image, "nonroot")
+	return nil
 }
 
 // environment is the container's environment
@@ -76,18 +117,18 @@ func runsAsRoot(pod *corev1.Pod, c *corev1.Container) bool {
 func (w *worker) environment(t *sim.Task, c *corev1.Container) (map[string]string, error) {
 	env := map[string]string{"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443", "KUBERNETES_SERVICE_PORT_HTTPS": "443"}
 	for _, from := range c.EnvFrom {
-		var data map[string]string
+		var p payload
 		var err error
 		switch {
 		case from.ConfigMapRef != nil:
-			data, err = w.kl.configMap(t, w.pod.Namespace, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+			p, err = w.configMap(t, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
 		case from.SecretRef != nil:
-			data, err = w.kl.secret(t, w.pod.Namespace, from.SecretRef.Name, from.SecretRef.Optional)
+			p, err = w.secret(t, from.SecretRef.Name, from.SecretRef.Optional)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for k, v := range data {
+		for k, v := range p.data {
 			env[from.Prefix+k] = v
 		}
 	}
@@ -116,12 +157,12 @@ func (w *worker) envValue(t *sim.Task, c *corev1.Container, e corev1.EnvVar, env
 		return resourceField(c, from.ResourceFieldRef.Resource), true, nil
 	case from.ConfigMapKeyRef != nil:
 		r := from.ConfigMapKeyRef
-		data, err := w.kl.configMap(t, ns, r.Name, r.Optional)
-		return keyOf(data, r.Key, "ConfigMap", ns+"/"+r.Name, r.Optional, err)
+		p, err := w.configMap(t, r.Name, r.Optional)
+		return keyOf(p.data, r.Key, "ConfigMap", ns+"/"+r.Name, r.Optional, err)
 	case from.SecretKeyRef != nil:
 		r := from.SecretKeyRef
-		data, err := w.kl.secret(t, ns, r.Name, r.Optional)
-		return keyOf(data, r.Key, "Secret", ns+"/"+r.Name, r.Optional, err)
+		p, err := w.secret(t, r.Name, r.Optional)
+		return keyOf(p.data, r.Key, "Secret", ns+"/"+r.Name, r.Optional, err)
 	}
 	return "", false, nil
 }
@@ -150,45 +191,26 @@ func resourceField(c *corev1.Container, name string) string {
 	return fmt.Sprint(q.Value())
 }
 
-// mountedFiles are the files of the volumes a container mounts: those that stand there,
-// and those that are filled when they are read.
-func (w *worker) mountedFiles(t *sim.Task, c *corev1.Container) (files map[string]string, later map[string]runtime.File, err error) {
-	files, later = map[string]string{}, map[string]runtime.File{}
+// readLater are the files of the volumes a container mounts that are filled when they
+// are read.
+func (w *worker) readLater(c *corev1.Container) map[string]runtime.File {
+	later := map[string]runtime.File{}
 	for _, m := range c.VolumeMounts {
 		for i := range w.pod.Spec.Volumes {
 			v := &w.pod.Spec.Volumes[i]
-			if v.Name != m.Name {
-				continue
-			}
-			here, err := w.volumeFiles(t, v)
-			if err != nil {
-				return nil, nil, err
-			}
-			for name, text := range here {
-				if at, ok := mountedAt(&m, name); ok {
-					files[at] = text
-				}
-			}
-			if v.Projected == nil {
+			if v.Name != m.Name || v.Projected == nil {
 				continue
 			}
 			for j := range v.Projected.Sources {
 				for _, name := range onRead(v, &v.Projected.Sources[j]) {
-					if at, ok := mountedAt(&m, name); ok {
-						later[at] = runtime.File{Volume: v.Name, Path: name}
+					if m.SubPath == "" {
+						later[path.Join(m.MountPath, name)] = runtime.File{Volume: v.Name, Path: name}
+					} else if m.SubPath == name {
+						later[m.MountPath] = runtime.File{Volume: v.Name, Path: name}
 					}
 				}
 			}
 		}
 	}
-	return files, later, nil
-}
-
-// mountedAt is where a file of a volume is in the container; false if only another
-// file of it is mounted.
-func mountedAt(m *corev1.VolumeMount, name string) (string, bool) {
-	if m.SubPath != "" {
-		return m.MountPath, name == m.SubPath
-	}
-	return path.Join(m.MountPath, name), true
+	return later
 }

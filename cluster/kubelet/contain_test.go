@@ -29,7 +29,7 @@ func explode(name, what string) {
 }
 
 func (e explosive) Get(t *sim.Task, r client.Resource, namespace, name string) (apiruntime.Object, error) {
-	explode(name, "bad-config")
+	explode(t.Name()+" gets "+name, "pod demo/bad-node gets node-1")
 	return e.Interface.Get(t, r, namespace, name)
 }
 
@@ -72,10 +72,10 @@ func TestAPanicIsOfOnePod(t *testing.T) {
 		pod := func(name, spec string) {
 			b.create(fmt.Sprintf("metadata: {name: %s}\nspec: {%s}", name, spec))
 		}
-		pod("bad-volume", `volumes: [{name: v, configMap: {name: bad-config}}], containers: [{name: c, image: "nginx:1.29"}]`)
+		pod("bad-node", `nodeSelector: {disk: ssd}, containers: [{name: c, image: "nginx:1.29"}]`)
 		pod("bad-status", `containers: [{name: c, image: "nginx:1.29"}]`)
-		pod("script", `containers: [{name: c, image: busybox, command: [sh, -c, "curl http://bad; sleep 1000"]}]`)
-		pod("probe", `containers: [{name: c, image: busybox, command: [sleep, "1000"], readinessProbe: {exec: {command: [curl, "http://bad"]}}}]`)
+		pod("script", `containers: [{name: c, image: curlimages/curl, command: [sh, -c, "curl http://bad; sleep 1000"]}]`)
+		pod("probe", `containers: [{name: c, image: curlimages/curl, command: [sleep, "1000"], readinessProbe: {exec: {command: [curl, "http://bad"]}}}]`)
 		pod("ends", `containers: [{name: c, image: redis}]`)
 		pod("never", `containers: [{name: c, image: postgres}]`)
 		pod("good", `containers: [{name: c, image: "nginx:1.29"}]`)
@@ -97,11 +97,11 @@ func TestAPanicIsOfOnePod(t *testing.T) {
 			panic("probe")
 		}
 		// Deleted, they go as others do, but for what nobody can write of.
-		for _, name := range []string{"bad-volume", "script", "probe", "ends", "never", "good"} {
+		for _, name := range []string{"bad-node", "script", "probe", "ends", "never", "good"} {
 			b.delete(name, 1)
 		}
 		b.t.Sleep(time.Minute)
-		for _, name := range []string{"bad-volume", "script", "probe", "ends", "never", "good"} {
+		for _, name := range []string{"bad-node", "script", "probe", "ends", "never", "good"} {
 			if b.pod(name) != nil {
 				panic(name + " is still there")
 			}
@@ -118,7 +118,7 @@ func TestAPanicIsOfOnePod(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"bad-volume the worker of the pod", "bad-status the status of the pod"} {
+	for _, what := range []string{"bad-node the worker of the pod", "bad-status the status of the pod"} {
 		name, _, _ := strings.Cut(what, " ")
 		if panics[what] < 6 || panics[what] > 25 || warned[name] == 0 {
 			t.Errorf("%s: %d panics, %d Warnings", what, panics[what], warned[name])

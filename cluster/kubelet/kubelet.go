@@ -90,7 +90,7 @@ type Kubelet struct {
 	relist   relist
 	statuses statusQueue
 	node     nodeState
-	configs  configCache
+	configs  map[string]*watched // by resource, namespace and name
 }
 
 // Start starts a kubelet as tasks of p, whose lane is {kubelet, node}. Killing p
@@ -104,6 +104,7 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 		rand:    p.Kernel().Rand("kubelet/" + cfg.Node),
 		started: p.Kernel().Elapsed(),
 		workers: map[string]*worker{},
+		configs: map[string]*watched{},
 		crash:   newBackoff(crashBase, crashMax),
 		pull:    newBackoff(pullBase, pullMax),
 		pullErr: map[string]string{},

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -214,8 +215,12 @@ func (p *prober) mayProbe() bool {
 }
 
 func (p *prober) probe(t *sim.Task) {
-	ok, output := p.once(t)
+	ok, output, err := p.once(t)
 	if p.stopped {
+		return
+	}
+	if err != nil { // of no result (worker.go doProbe)
+		p.w.kl.containerEvent(t, p.w.pod, p.c.Name, corev1.EventTypeWarning, "Unhealthy", "%s probe errored and resulted in unknown state: %v", p.kind, err)
 		return
 	}
 	kl, threshold, now := p.w.kl, max(p.spec.FailureThreshold, 1), failure
@@ -271,17 +276,30 @@ func (w *worker) probed(t *sim.Task, p *prober, id trace.ID) {
 	}
 }
 
-// once runs the probe's handler (pkg/kubelet/prober/prober.go runProbe).
-func (p *prober) once(t *sim.Task) (ok bool, output string) {
+// once runs the probe's handler (pkg/kubelet/prober/prober.go runProbe). An error is that
+// of a command that could not be run.
+func (p *prober) once(t *sim.Task) (ok bool, output string, err error) {
+	if p.spec.Exec == nil {
+		ok, output = p.ask(t)
+		return ok, output, nil
+	}
+	limit := seconds32(p.spec.TimeoutSeconds, 1)
+	res, err := p.w.kl.rt.Exec(t, p.id, p.spec.Exec.Command, limit)
+	var failed *runtime.Error
+	switch {
+	case errors.As(err, &failed) && failed.Code == "DeadlineExceeded":
+		return false, fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(p.spec.Exec.Command, " "), limit), nil
+	case err != nil:
+		return false, "", err
+	}
+	return res.Code == 0, strings.TrimSuffix(res.Stdout+res.Stderr, "\n"), nil
+}
+
+// ask connects to the container, as the handler says.
+func (p *prober) ask(t *sim.Task) (ok bool, output string) {
 	limit := seconds32(p.spec.TimeoutSeconds, 1)
 	ip := p.w.status.PodIP
 	switch {
-	case p.spec.Exec != nil:
-		res, err := p.w.kl.rt.Exec(t, p.id, p.spec.Exec.Command, limit)
-		if err != nil {
-			return false, fmt.Sprintf("command timed out: %q timed out after %s", strings.Join(p.spec.Exec.Command, " "), limit)
-		}
-		return res.Code == 0, strings.TrimSuffix(res.Stdout+res.Stderr, "\n")
 	case p.spec.HTTPGet != nil:
 		return p.httpGet(t, ip, limit)
 	case p.spec.TCPSocket != nil:

@@ -166,6 +166,10 @@ func (kl *Kubelet) Exec(t *sim.Task, c Container, argv []string, streams *stdio.
 		return 0, err
 	}
 	if code, err = kl.rt.ExecStream(t, id, argv, streams); err != nil {
+		var failed *runtime.Error
+		if errors.As(err, &failed) && failed.Code == "Unknown" { // of the streaming server, where gRPC has no part
+			err = errors.New(failed.Desc)
+		}
 		err = fmt.Errorf("error executing command in container: %w", err)
 	}
 	return code, err

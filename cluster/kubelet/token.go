@@ -65,8 +65,11 @@ func (w *worker) fill(t *sim.Task, f runtime.File) (string, error) {
 			case src.ServiceAccountToken != nil && src.ServiceAccountToken.Path == f.Path:
 				return w.token(t, src.ServiceAccountToken)
 			case src.ConfigMap != nil && isTokenVolume(v) && f.Path == "ca.crt" && kl.p.Alive():
-				data, err := kl.configMap(t, w.pod.Namespace, src.ConfigMap.Name, src.ConfigMap.Optional)
-				return data["ca.crt"], err
+				obj, err := kl.c.Get(t, client.ConfigMaps, w.pod.Namespace, src.ConfigMap.Name)
+				if err != nil {
+					return "", notFoundText("configmap", src.ConfigMap.Name, err)
+				}
+				return obj.(*corev1.ConfigMap).Data["ca.crt"], nil
 			}
 		}
 	}

@@ -8,92 +8,34 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
-// configCache holds the ConfigMaps and Secrets that pods of this node use
-// (pkg/kubelet/util/manager). Upstream watches each of them; here one is asked
-// for again when it is older than a sync.
-type configCache struct {
-	objects map[string]cachedConfig
+// renewed reports whether what is in a volume changes with what it comes from.
+func renewed(v *corev1.Volume) bool {
+	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil && !isTokenVolume(v)
 }
 
-type cachedConfig struct {
-	obj runtime.Object
-	err error
-	at  time.Duration
-}
-
-// configFresh is how old a ConfigMap or Secret may be.
-const configFresh = 1e9
-
-func (kl *Kubelet) config(t *sim.Task, r client.Resource, ns, name string) (runtime.Object, error) {
-	key := r.Resource + "/" + ns + "/" + name
-	if c, ok := kl.configs.objects[key]; ok && t.Elapsed()-c.at < configFresh {
-		return c.obj, c.err
-	}
-	obj, err := kl.c.Get(t, r, ns, name)
-	if kl.configs.objects == nil {
-		kl.configs.objects = map[string]cachedConfig{}
-	}
-	kl.configs.objects[key] = cachedConfig{obj, err, t.Elapsed()}
-	return obj, err
-}
-
-// configMap gives a ConfigMap's data; a missing one is nil if optional.
-func (kl *Kubelet) configMap(t *sim.Task, ns, name string, optional *bool) (map[string]string, error) {
-	obj, err := kl.config(t, client.ConfigMaps, ns, name)
-	if apierrors.IsNotFound(err) && optional != nil && *optional {
-		return map[string]string{}, nil
-	}
-	if err != nil {
-		return nil, notFoundText("configmap", name, err)
-	}
-	cm := obj.(*corev1.ConfigMap)
-	data := maps.Clone(cm.Data)
-	if data == nil {
-		data = map[string]string{}
-	}
-	for k, v := range cm.BinaryData {
-		data[k] = string(v)
-	}
-	return data, nil
-}
-
-func (kl *Kubelet) secret(t *sim.Task, ns, name string, optional *bool) (map[string]string, error) {
-	obj, err := kl.config(t, client.Secrets, ns, name)
-	if apierrors.IsNotFound(err) && optional != nil && *optional {
-		return map[string]string{}, nil
-	}
-	if err != nil {
-		return nil, notFoundText("secret", name, err)
-	}
-	data := map[string]string{}
-	for k, v := range obj.(*corev1.Secret).Data {
-		data[k] = string(v)
-	}
-	return data, nil
-}
-
-func notFoundText(kind, name string, err error) error {
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s %q not found", kind, name)
-	}
-	return err
-}
-
-func hasConfigVolumes(pod *corev1.Pod) bool {
+func hasRenewed(pod *corev1.Pod) bool {
 	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i]
-		if v.ConfigMap != nil || v.Secret != nil {
+		if renewed(&pod.Spec.Volumes[i]) {
 			return true
 		}
-		if v.Projected != nil && !isTokenVolume(v) {
+	}
+	return false
+}
+
+// hasDownward reports whether the pod has its own labels or annotations in a volume.
+func hasDownward(pod *corev1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.DownwardAPI != nil {
+			return true
+		}
+		if v.Projected != nil && !isTokenVolume(v) && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.DownwardAPI != nil }) {
 			return true
 		}
 	}
@@ -114,27 +56,39 @@ const (
 
 // mountVolumes waits for the pod's volumes
 // (pkg/kubelet/volumemanager WaitForAttachAndMount). A ConfigMap that does not
-// exist keeps the pod waiting.
+// exist keeps the pod waiting. Once they are mounted each sync renews their contents; what
+// cannot be renewed then stays as it is, and the pod goes on.
 func (w *worker) mountVolumes(t *sim.Task) error {
 	w.refreshTokens(t)
-	if w.mounted && !hasConfigVolumes(w.pod) {
+	if w.mounted && !hasRenewed(w.pod) {
 		return nil
 	}
-	first := !w.mounted
 	var names []string
+	var failed error
 	for i := range w.pod.Spec.Volumes {
 		v := &w.pod.Spec.Volumes[i]
-		if _, err := w.volumeFiles(t, v); err != nil {
-			err = fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", v.Name, err)
-			w.kl.event(t, w.pod, corev1.EventTypeWarning, "FailedMount", "%v", err)
-			delay := min(mountRetryBase<<min(w.mountFails, 10), mountRetryMax)
-			w.mountFails++
-			return &waitError{t.Now().Add(delay), err}
-		}
 		names = append(names, v.Name)
+		err := w.writeVolume(t, v)
+		if err == nil {
+			continue
+		}
+		failed = fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", v.Name, err)
+		w.kl.event(t, w.pod, corev1.EventTypeWarning, "FailedMount", "%v", failed)
+		if !w.mounted {
+			break
+		}
+	}
+	w.mountRetry = 0
+	if failed != nil {
+		w.mountRetry = min(mountRetryBase<<min(w.mountFails, 10), mountRetryMax)
+		w.mountFails++
+		if !w.mounted {
+			return &waitError{t.Now().Add(w.mountRetry), failed}
+		}
+		return nil
 	}
 	w.mountFails = 0
-	if !first {
+	if w.mounted {
 		return nil
 	}
 	w.mounted = true
@@ -149,6 +103,8 @@ func (w *worker) mountVolumes(t *sim.Task) error {
 }
 
 func (w *worker) unmountVolumes(t *sim.Task) {
+	w.kl.rt.RemoveVolumes(w.uid)
+	clear(w.contents)
 	if w.mounted {
 		w.mounted = false
 		t.SetCauses(t.Emit(trace.Event{
@@ -158,34 +114,93 @@ func (w *worker) unmountVolumes(t *sim.Task) {
 	}
 }
 
-// volumeFiles are a volume's files by path within it.
-func (w *worker) volumeFiles(t *sim.Task, v *corev1.Volume) (map[string]string, error) {
-	ns := w.pod.Namespace
+// writeVolume writes a volume's files if they come from something else than what they were
+// last written from (pkg/volume/util/atomic_writer.go). A change of what containers may
+// already read is an event, whose causes are those of the changes.
+func (w *worker) writeVolume(t *sim.Task, v *corev1.Volume) error {
+	parts, err := w.volumeFiles(t, v)
+	if err != nil || parts == nil {
+		return err
+	}
+	old, had := w.contents[v.Name]
+	var versions []string
+	var causes []trace.ID
+	files := map[string]string{}
+	for i, p := range parts {
+		versions = append(versions, p.version)
+		maps.Copy(files, p.data)
+		if (i >= len(old) || old[i] != p.version) && !p.change.IsZero() && !slices.Contains(causes, p.change) {
+			causes = append(causes, p.change)
+		}
+	}
+	if had && slices.Equal(old, versions) {
+		return nil
+	}
+	w.contents[v.Name] = versions
+	changed, was := w.kl.rt.WriteVolume(w.uid, v.Name, files)
+	if !was || len(changed) == 0 {
+		return nil
+	}
+	causes = append(causes[max(0, len(causes)-maxCauses):], t.Causes()...)
+	t.Emit(trace.Event{
+		Kind: trace.VolumesMounted, Object: client.RefOf(w.pod), Causes: causes,
+		Payload: &trace.PodStep{Node: w.kl.cfg.Node, Pod: w.key(), What: "volume updated", Detail: v.Name + ": " + someOf(changed)},
+	})
+	return nil
+}
+
+// someOf lists the first names of many.
+func someOf(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// volumeFiles are a volume's files by path within it, in the parts that it comes from; nil
+// for a volume that the kubelet writes nothing to.
+func (w *worker) volumeFiles(t *sim.Task, v *corev1.Volume) ([]payload, error) {
+	var part payload
+	var err error
 	switch {
 	case v.ConfigMap != nil:
-		data, err := w.kl.configMap(t, ns, v.ConfigMap.Name, v.ConfigMap.Optional)
-		if err != nil {
-			return nil, err
-		}
-		return pick(data, v.ConfigMap.Items, v.ConfigMap.Optional)
+		part, err = w.configMapFiles(t, v.ConfigMap.Name, v.ConfigMap.Items, v.ConfigMap.Optional)
 	case v.Secret != nil:
-		data, err := w.kl.secret(t, ns, v.Secret.SecretName, v.Secret.Optional)
-		if err != nil {
-			return nil, err
-		}
-		return pick(data, v.Secret.Items, v.Secret.Optional)
+		part, err = w.secretFiles(t, v.Secret.SecretName, v.Secret.Items, v.Secret.Optional)
 	case v.Projected != nil:
 		return w.projected(t, v)
 	case v.DownwardAPI != nil:
-		return w.downward(v.DownwardAPI.Items), nil
+		part = w.downward(v.DownwardAPI.Items)
+	default:
+		return nil, nil // emptyDir, hostPath …: empty
 	}
-	return nil, nil // emptyDir, hostPath …: empty
+	if err != nil {
+		return nil, err
+	}
+	return []payload{part}, nil
 }
 
-func (w *worker) projected(t *sim.Task, v *corev1.Volume) (map[string]string, error) {
-	files := map[string]string{}
+func (w *worker) configMapFiles(t *sim.Task, name string, items []corev1.KeyToPath, optional *bool) (payload, error) {
+	p, err := w.configMap(t, name, optional)
+	if err == nil {
+		p.data, err = pick(p.data, items, optional, "configmap references non-existent config key: %s")
+	}
+	return p, err
+}
+
+func (w *worker) secretFiles(t *sim.Task, name string, items []corev1.KeyToPath, optional *bool) (payload, error) {
+	p, err := w.secret(t, name, optional)
+	if err == nil {
+		p.data, err = pick(p.data, items, optional, "references non-existent secret key: %s")
+	}
+	return p, err
+}
+
+func (w *worker) projected(t *sim.Task, v *corev1.Volume) ([]payload, error) {
+	parts := []payload{}
 	for _, src := range v.Projected.Sources {
-		var part map[string]string
+		var part payload
 		var err error
 		switch {
 		case src.ServiceAccountToken != nil:
@@ -193,48 +208,51 @@ func (w *worker) projected(t *sim.Task, v *corev1.Volume) (map[string]string, er
 		case src.ConfigMap != nil && isTokenVolume(v):
 			continue // likewise
 		case src.ConfigMap != nil:
-			if part, err = w.kl.configMap(t, w.pod.Namespace, src.ConfigMap.Name, src.ConfigMap.Optional); err == nil {
-				part, err = pick(part, src.ConfigMap.Items, src.ConfigMap.Optional)
-			}
+			part, err = w.configMapFiles(t, src.ConfigMap.Name, src.ConfigMap.Items, src.ConfigMap.Optional)
 		case src.Secret != nil:
-			if part, err = w.kl.secret(t, w.pod.Namespace, src.Secret.Name, src.Secret.Optional); err == nil {
-				part, err = pick(part, src.Secret.Items, src.Secret.Optional)
-			}
+			part, err = w.secretFiles(t, src.Secret.Name, src.Secret.Items, src.Secret.Optional)
 		case src.DownwardAPI != nil:
 			part = w.downward(src.DownwardAPI.Items)
 		}
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(files, part)
+		parts = append(parts, part)
 	}
-	return files, nil
+	return parts, nil
 }
 
 // pick takes the wanted keys, or all.
-func pick(data map[string]string, items []corev1.KeyToPath, optional *bool) (map[string]string, error) {
+func pick(data map[string]string, items []corev1.KeyToPath, optional *bool, missing string) (map[string]string, error) {
 	if len(items) == 0 {
 		return data, nil
 	}
 	out := map[string]string{}
 	for _, it := range items {
 		v, ok := data[it.Key]
-		if !ok && (optional == nil || !*optional) {
-			return nil, fmt.Errorf("references non-existent config key: %s", it.Key)
+		if !ok {
+			if optional != nil && *optional {
+				continue
+			}
+			return nil, fmt.Errorf(missing, it.Key)
 		}
 		out[it.Path] = v
 	}
 	return out, nil
 }
 
-func (w *worker) downward(items []corev1.DownwardAPIVolumeFile) map[string]string {
-	out := map[string]string{}
+func (w *worker) downward(items []corev1.DownwardAPIVolumeFile) payload {
+	p := payload{data: map[string]string{}}
+	var version strings.Builder
 	for _, it := range items {
 		if it.FieldRef != nil {
-			out[it.Path], _ = w.field(it.FieldRef.FieldPath)
+			text, _ := w.field(it.FieldRef.FieldPath)
+			p.data[it.Path] = text
+			fmt.Fprintf(&version, "%d %s", len(text), text)
 		}
 	}
-	return out
+	p.version = version.String()
+	return p
 }
 
 // field is a pod field as the downward API names it

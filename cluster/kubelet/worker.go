@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"time"
 
@@ -50,6 +51,9 @@ type worker struct {
 	killing    bool
 	mounted    bool
 	mountFails int
+	mountRetry time.Duration                             // until volumes that could not be renewed are tried again; 0 if all were
+	contents   map[string][]string                       // versions of what volumes were last written from, by name
+	uses       map[string]bool                           // ConfigMaps and Secrets, see config
 	tokens     map[string]*authenticationv1.TokenRequest // that were asked for, by audience and time
 
 	status  corev1.PodStatus // as the status manager has it
@@ -66,7 +70,7 @@ type worker struct {
 }
 
 func newWorker(kl *Kubelet, pod *corev1.Pod) *worker {
-	return &worker{kl: kl, uid: string(pod.UID), pod: pod, written: pod.Status, reasons: map[string]startError{}, probes: map[string]*prober{}}
+	return &worker{kl: kl, uid: string(pod.UID), pod: pod, written: pod.Status, reasons: map[string]startError{}, probes: map[string]*prober{}, contents: map[string][]string{}, uses: map[string]bool{}}
 }
 
 func revisionOf(pod *corev1.Pod) int64 {
@@ -86,6 +90,7 @@ func (w *worker) update(pod *corev1.Pod, why trace.ID) {
 	first := !w.set && !w.busy && w.phase == syncing
 	specChanged := w.pod.Generation != pod.Generation || w.pod.DeletionTimestamp == nil && pod.DeletionTimestamp != nil
 	gates := len(pod.Spec.ReadinessGates) > 0 && !equality.Semantic.DeepEqual(w.pod.Status.Conditions, pod.Status.Conditions)
+	told := hasDownward(pod) && (!maps.Equal(w.pod.Labels, pod.Labels) || !maps.Equal(w.pod.Annotations, pod.Annotations))
 	w.pod = pod
 	if rv := revisionOf(pod); rv >= w.revision {
 		// Newer than what this kubelet wrote: somebody else may have written, as
@@ -102,7 +107,7 @@ func (w *worker) update(pod *corev1.Pod, why trace.ID) {
 		w.terminate(graceOf(pod), why, "add")
 	case first:
 		w.wake("add", why)
-	case specChanged, gates:
+	case specChanged, gates, told:
 		w.wake("update", why)
 	}
 	if w.phase == finished {
@@ -262,7 +267,12 @@ func (w *worker) retry(t *sim.Task, err error) {
 // every pod once a minute; here only where something can have changed that is
 // not told: the contents of volumes, and the time that tokens have left.
 func (w *worker) resync() {
-	if !w.pending && (hasConfigVolumes(w.pod) || len(w.tokens) > 0) {
+	if w.pending {
+		return
+	}
+	if w.mountRetry > 0 {
+		w.wakeAfter(w.mountRetry, "retry", trace.ID{})
+	} else if hasRenewed(w.pod) || len(w.tokens) > 0 {
 		w.wakeAfter(w.kl.jitter(resyncMax, 0.5), "resync", trace.ID{})
 	}
 }
@@ -282,6 +292,7 @@ func (w *worker) cleanUp(t *sim.Task) {
 		}
 	}
 	w.stopProbes()
+	w.forgetConfigs()
 	if w.kl.workers[w.uid] == w {
 		delete(w.kl.workers, w.uid)
 	}

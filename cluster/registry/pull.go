@@ -78,7 +78,15 @@ func normalize(ref string) (string, error) {
 
 // Resolve tells what a reference is, without pulling it. Its errors are those
 // of containerd's resolver.
-func (r *Registry) Resolve(ref string) (Image, error) {
+func (r *Registry) Resolve(ref string) (Image, error) { return find(ref, r.unreachable) }
+
+// Exists reports whether a registry has what a reference names.
+func Exists(ref string) bool {
+	_, err := find(ref, false)
+	return err == nil
+}
+
+func find(ref string, unreachable bool) (Image, error) {
 	full, err := Normalize(ref)
 	if err != nil {
 		return Image{}, err
@@ -100,7 +108,7 @@ func (r *Registry) Resolve(ref string) (Image, error) {
 	if scheme, why, timeout := dial(domain); why != "" {
 		return Image{}, &dialError{ask(scheme) + why, timeout}
 	}
-	if r.unreachable {
+	if unreachable {
 		name, _ := split(host)
 		return Image{}, &dialError{ask("https") + "dial tcp: lookup " + name + ": i/o timeout", true}
 	}

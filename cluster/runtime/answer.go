@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sort"
-	"strings"
 	"time"
 
 	"kviz/cluster/remote"
@@ -157,9 +157,7 @@ func (r *Runtime) files(c *Container, s *Sandbox) map[string]string {
 		"/etc/resolv.conf": "search " + s.Namespace + ".svc.cluster.local svc.cluster.local cluster.local\n" +
 			"nameserver 10.96.0.10\noptions ndots:5\n",
 	}
-	for path, text := range c.Files {
-		f[strings.ReplaceAll(path, "//", "/")] = text
-	}
+	maps.Copy(f, r.mounted(c))
 	for path := range c.OnRead {
 		f[path] = "" // to be found; read fills it
 	}

@@ -2,10 +2,13 @@ package runtime
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"kviz/cluster/images"
 	"kviz/cluster/sim"
 )
 
@@ -17,7 +20,9 @@ import (
 //     true, false, sh -c SCRIPT (script.go), httpd, …
 //  3. the image (see byImage)
 //
-// Anything else serves the container's declared ports and runs for ever.
+// Of anything else one thing is known, the place it has: a container that is there to
+// finish ends with exit code 0 after 3 s; any other serves its declared ports and
+// runs until it is stopped. What is assumed is said (see [ContainerConfig.Assume]).
 type Behaviour struct {
 	Serve    []int         // ports it listens on
 	Start    time.Duration // from start until it listens
@@ -170,46 +175,81 @@ func behaviourOf(cfg *ContainerConfig) Behaviour {
 		}
 		return b
 	}
+	b, _ := choose(cfg)
+	return b
+}
+
+// choose is behaviourOf without an annotation; assumed reports whether neither the image
+// nor the command tells.
+func choose(cfg *ContainerConfig) (b Behaviour, assumed bool) {
 	repo := cfg.repository()
-	argv := append(append([]string(nil), cfg.Command...), cfg.Args...)
+	argv := slices.Concat(cfg.Command, cfg.Args)
+	img, known := cfg.image()
+	if program, ok := cfg.program(); ok && cfg.lacks(program) {
+		return Behaviour{Broken: runcFailed + "error during container init: " + notFound(program)}, false
+	}
 	if len(cfg.Command) == 0 {
+		if known && img.Entry == images.Script && len(argv) > 0 && !strings.HasPrefix(argv[0], "-") && cfg.lacks(argv[0]) {
+			return Behaviour{Exits: true, ExitCode: 127, Say: []string{"docker-entrypoint.sh: exec: " + named(argv[0]) + ": not found"}}, false
+		}
 		if b, ok := byImage(repo, cfg.Args, cfg); ok {
-			return b
+			return b, false
 		}
 	}
 	if len(argv) > 0 {
 		if b, ok := byCommand(argv); ok {
-			return b
-		}
-		if shellImage(repo) {
-			return Behaviour{Broken: fmt.Sprintf(`failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: %q: executable file not found in $PATH`, argv[0])}
+			return b, false
 		}
 	}
-	return Behaviour{Serve: cfg.Ports, Term: termTime}
+	b = Behaviour{Serve: cfg.Ports, Term: termTime}
+	if len(argv) > 0 && daemons[path.Base(argv[0])] != 0 {
+		if len(b.Serve) == 0 {
+			b.Serve = []int{daemons[path.Base(argv[0])]}
+		}
+		return b, false
+	}
+	if img.Simulated && len(cfg.Command) == 0 {
+		return b, false
+	}
+	if cfg.Finishes {
+		b.Exits, b.After = true, finishTime
+	}
+	return b, true
 }
 
-// shellImage reports whether an image holds a shell and its usual commands, and
-// so nothing else.
+// runcFailed begins what containerd says of a container that could not be started.
+const runcFailed = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+
+// daemons are programs that serve, and the port of each where the container declares none.
+var daemons = map[string]int{
+	"redis-server": 6379, "postgres": 5432, "memcached": 11211, "mysqld": 3306, "mariadbd": 3306, "mongod": 27017, "rabbitmq-server": 5672,
+	"httpd-foreground": 80, "caddy": 80,
+}
+
+// shellImage reports whether what an image starts by itself is a shell.
 func shellImage(repo string) bool {
 	switch repo {
 	case "docker.io/library/busybox", "docker.io/library/alpine", "docker.io/library/ubuntu",
-		"docker.io/library/debian", "docker.io/library/bash", "docker.io/curlimages/curl", "docker.io/nicolaka/netshoot":
+		"docker.io/library/debian", "docker.io/library/bash", "docker.io/curlimages/curl", "docker.io/nicolaka/netshoot",
+		"registry.k8s.io/busybox", "registry.k8s.io/e2e-test-images/busybox", "docker.io/library/fedora", "docker.io/library/almalinux",
+		"docker.io/library/rockylinux", "docker.io/library/amazonlinux", "docker.io/library/buildpack-deps":
 		return true
 	}
 	return false
 }
 
-// servers are images that serve, by repository.
-var servers = map[string]int{
-	"docker.io/library/nginx": 80, "docker.io/nginxinc/nginx-unprivileged": 8080, "docker.io/nginxdemos/hello": 80,
-	"docker.io/library/httpd": 80, "docker.io/library/caddy": 80, "docker.io/traefik/whoami": 80,
-	"docker.io/library/redis": 6379, "docker.io/library/memcached": 11211, "docker.io/library/mongo": 27017,
-	"docker.io/library/rabbitmq": 5672, "docker.io/hashicorp/http-echo": 5678, "docker.io/kviz/echo": 8080,
-	"registry.k8s.io/echoserver": 8080, "registry.k8s.io/e2e-test-images/agnhost": 8080,
-	"docker.io/library/postgres": 5432, "docker.io/library/mysql": 3306,
+// interpreter reports whether what an image starts by itself reads a language from its
+// standard input, and so ends at once where that is not open.
+func interpreter(repo string) bool {
+	switch repo {
+	case "docker.io/library/python", "docker.io/library/node", "docker.io/library/ruby", "docker.io/library/golang", "docker.io/library/perl",
+		"docker.io/library/php", "docker.io/library/eclipse-temurin":
+		return true
+	}
+	return false
 }
 
-// byImage is the catalogue of images whose own entry point is known.
+// byImage is what an image does by itself, where that is known.
 func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool) {
 	b := Behaviour{Term: termTime}
 	switch repo {
@@ -245,8 +285,13 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 		b.Exits = true // a shell whose input is at its end
 		return b, true
 	}
-	port, ok := servers[repo]
-	if !ok || len(args) > 0 && !strings.HasPrefix(args[0], "-") && args[0] != repo[strings.LastIndexByte(repo, '/')+1:] && args[0] != "netexec" {
+	if interpreter(repo) && len(args) == 0 && !cfg.Stdin {
+		b.Exits = true
+		return b, true
+	}
+	img, known := cfg.image()
+	port := img.Serves
+	if port == 0 || !known || len(args) > 0 && !strings.HasPrefix(args[0], "-") && args[0] != repo[strings.LastIndexByte(repo, '/')+1:] && args[0] != "netexec" {
 		return b, false
 	}
 	b.Serve = []int{port}
@@ -297,6 +342,10 @@ func byCommand(argv []string) (Behaviour, bool) {
 	case "nginx":
 		b.Serve = []int{80}
 		return b, true
+	case "python", "python3":
+		if !slices.Contains(argv, "http.server") {
+			return b, false
+		}
 	}
 	if _, ok := builtins[base]; ok || base == "sh" || base == "bash" || base == "ash" {
 		b.Script = argv

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/images"
 	"kviz/cluster/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/stdio"
@@ -33,11 +34,13 @@ type ContainerConfig struct {
 	Command   []string
 	Args      []string
 	Env       map[string]string
-	Ports     []int             // declared container ports
-	Files     map[string]string // what volumes hold, by path
-	OnRead    map[string]File   // what they hold that is filled when it is read
-	Attempt   int32             // how often it was started before
+	Ports     []int // declared container ports
+	Mounts    []Mount
+	OnRead    map[string]File // what volumes hold that is filled when it is read, by path
+	Attempt   int32           // how often it was started before
 	Init      bool
+	Finishes  bool   // it is there to do something and end, as an init container is; see Behaviour
+	NonRoot   bool   // it must not run as root, and the image's user decides
 	Hash      string // of the container's spec: another one asks for a restart
 	Behaviour string // the annotation, if any
 	// Stdin is open to be attached to, StdinOnce until the first who was leaves; TTY
@@ -55,17 +58,17 @@ type ContainerConfig struct {
 }
 
 func (c *ContainerConfig) repository() string {
+	repository, _ := c.reference()
+	return repository
+}
+
+// reference is the image's repository in full, and its tag.
+func (c *ContainerConfig) reference() (repository, tag string) {
 	full, err := registry.Normalize(c.Image)
 	if err != nil {
-		return c.Image
+		return c.Image, ""
 	}
-	if at := strings.IndexByte(full, '@'); at >= 0 {
-		full = full[:at]
-	}
-	if colon := strings.LastIndexByte(full, ':'); colon > strings.LastIndexByte(full, '/') {
-		full = full[:colon]
-	}
-	return full
+	return images.Split(full)
 }
 
 // Container is a container of a pod.
@@ -113,7 +116,8 @@ func (r *Runtime) CreateContainer(t *sim.Task, sandboxID string, cfg ContainerCo
 		return "", &Error{Code: "NotFound", Desc: fmt.Sprintf("failed to find sandbox id %q: not found", short(sandboxID))}
 	}
 	var c *Container
-	_, err := r.call(t, trace.RuntimeCall{Pod: s.key(), Container: cfg.Name, Call: "CreateContainer", Arg: cfg.Image}, createTime, func() (string, error) {
+	assumed := cfg.Assume()
+	_, err := r.call(t, trace.RuntimeCall{Pod: s.key(), Container: cfg.Name, Call: "CreateContainer", Arg: cfg.Image, Assumed: assumed.String()}, createTime, func() (string, error) {
 		ref, err := r.ImageRef(cfg.Image)
 		if err != nil || ref == "" {
 			return "", &Error{Code: "NotFound", Desc: fmt.Sprintf("failed to resolve image %q: not found", cfg.Image)}

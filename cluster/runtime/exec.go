@@ -28,11 +28,12 @@ type ExecResult struct {
 	Code           int
 }
 
-// Exec is the CRI call ExecSync: it runs a command inside a running container.
-// limit 0 is none; a command that takes longer ends with an error.
+// Exec is the CRI call ExecSync: it runs a command of a probe or a hook inside a running
+// container. limit 0 is none; a command that takes longer ends with an error. One that
+// the image has, or may have, and that is not simulated is assumed to succeed.
 func (r *Runtime) Exec(t *sim.Task, containerID string, argv []string, limit time.Duration) (ExecResult, error) {
 	var out, errw strings.Builder
-	code, err := r.exec(t, containerID, argv, &stdio.Streams{Out: &out, Err: &errw}, limit)
+	code, err := r.exec(t, containerID, argv, &stdio.Streams{Out: &out, Err: &errw}, limit, true)
 	if err != nil {
 		return ExecResult{}, err
 	}
@@ -48,7 +49,7 @@ func (r *Runtime) ExecStream(t *sim.Task, containerID string, argv []string, str
 		return 0, err
 	}
 	_, err = r.call(t, trace.RuntimeCall{Pod: s.key(), Container: c.Name, Call: "Exec", Arg: strings.Join(argv, " ")}, 0, func() (string, error) {
-		code, err = r.exec(t, containerID, argv, streams, 0)
+		code, err = r.exec(t, containerID, argv, streams, 0, false)
 		return fmt.Sprintf("exit code %d", code), err
 	})
 	return code, err
@@ -62,7 +63,7 @@ const (
 	brokenPipe  = 128 + 13 // SIGPIPE
 )
 
-func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *stdio.Streams, limit time.Duration) (int, error) {
+func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *stdio.Streams, limit time.Duration, probe bool) (int, error) {
 	c, s, err := r.find(containerID)
 	if err != nil {
 		return 0, err
@@ -75,6 +76,9 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 	}
 	if why := refuse(argv, c.Env); why != "" {
 		return 0, &Error{Code: "Unknown", Desc: "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: " + why}
+	}
+	if len(argv) > 0 && (c.run.lacks(c, argv[0]) || !probe && !performs(argv[0]) && !c.has(argv[0])) {
+		return 0, &Error{Code: "Unknown", Desc: fmt.Sprintf("failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %s", r.newID(), notFound(argv[0]))}
 	}
 	// The command is a process of its own, so that a limit, or a key, can kill it.
 	p := r.k.NewProcess(r.lane)
@@ -104,7 +108,12 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 	p.Go("exec "+short(c.ID), func(ct *sim.Task) {
 		ct.SetCauses(t.Causes()...)
 		sh := r.newShell(ct, c, s, out, errw)
-		sh.in, sh.term = &input{later: in}, term
+		sh.in, sh.term, sh.lenient = &input{later: in}, term, probe
+		if !probe && len(argv) > 0 && !performs(argv[0]) {
+			fmt.Fprintf(errw, "kviz does not simulate %s\n", named(argv[0]))
+			end(127)
+			return
+		}
 		end(sh.exec(argv))
 	})
 	if run := c.run; limit == 0 {
@@ -123,6 +132,23 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 	}
 	return code, nil
 }
+
+// lacks reports whether an exec finds no such program.
+func (run *running) lacks(c *Container, program string) bool {
+	if _, there := run.files[program]; there {
+		return false
+	}
+	return c.lacks(program)
+}
+
+// performs reports whether a program is one that is simulated.
+func performs(program string) bool {
+	name := program[strings.LastIndexByte(program, '/')+1:]
+	return builtins[name] != nil || isShell(name)
+}
+
+// isShell reports whether a name is a shell's.
+func isShell(name string) bool { return name == "sh" || name == "bash" || name == "ash" }
 
 // builtins are the commands containers have.
 var builtins map[string]func(*shell, []string) int
@@ -148,7 +174,7 @@ func (sh *shell) exec(argv []string) int {
 		return 0
 	}
 	name := argv[0][strings.LastIndexByte(argv[0], '/')+1:]
-	if name == "sh" || name == "bash" || name == "ash" {
+	if isShell(name) {
 		if sh.depth == maxDepth {
 			sh.fail(errFork)
 			return sh.last
@@ -169,6 +195,10 @@ func (sh *shell) exec(argv []string) int {
 	}
 	if fn := builtins[name]; fn != nil {
 		return fn(sh, argv[1:])
+	}
+	if sh.lenient && !sh.c.lacks(argv[0]) {
+		fmt.Fprintf(sh.out, "kviz does not simulate %s: it is assumed to succeed\n", named(argv[0]))
+		return 0
 	}
 	fmt.Fprintf(sh.err, "sh: %s: not found\n", argv[0])
 	return 127

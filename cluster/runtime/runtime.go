@@ -26,7 +26,7 @@ import (
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
 	What: "a container is a behaviour that listens, answers, crashes or exits after some virtual time, chosen by image, command or the annotation kviz.dev/behaviour, or a small shell script that runs",
-	Seen: "kubectl exec: a command that the container lacks is \"not found\"",
+	Seen: "kubectl exec: \"kviz does not simulate\" a program that the image has; as a probe or a hook such a program is assumed to succeed",
 })
 
 var _ = simulated.Say(simulated.Statement{
@@ -68,6 +68,7 @@ type Runtime struct {
 	containers map[string]*Container // by id
 	pods       map[string]*podRecord // by pod UID
 	byIP       map[string]*Sandbox
+	volumes    map[string]map[string]map[string]string // files, by pod UID, volume and path
 
 	changed func(podUID string, cause trace.ID)
 	dialer  Dialer
@@ -96,6 +97,7 @@ func New(k *sim.Kernel, reg *registry.Registry, cfg Config) *Runtime {
 		containers: map[string]*Container{},
 		pods:       map[string]*podRecord{},
 		byIP:       map[string]*Sandbox{},
+		volumes:    map[string]map[string]map[string]string{},
 	}
 	r.cni = newCNI(cfg.PodCIDR)
 	for _, ref := range append([]string{pauseImage}, cfg.Images...) {

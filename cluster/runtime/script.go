@@ -79,6 +79,7 @@ type shell struct {
 	meter    *meter          // shared with all shells of the container
 	words    int             // bytes of variables in the words of the current command
 	depth    int             // shells around it
+	lenient  bool            // of a probe: see Exec
 	last     int
 	exited   bool
 	loop     int // 1 break, 2 continue

@@ -28,7 +28,7 @@ wanted() { # N: so many replicas the controller manager wants of the deployment,
 ##
 kubectl create deployment web --image=nginx:1.27 --replicas=6
 kubectl expose deployment web --port=80
-kubectl run client --image=busybox:1.36 --overrides='{"spec":{"nodeName":"node-3"}}' -- sleep 3600
+kubectl run client --image=curlimages/curl:8.15.0 --overrides='{"spec":{"nodeName":"node-3"}}' -- sleep 3600
 kubectl wait --for=condition=Ready pod/client --timeout=2m
 settled
 

@@ -13,9 +13,9 @@ var (
 		"The pod's status reason.",
 		"pkg/kubelet/kubelet.go canAdmitPod")
 	VolumesMounted = define[PodStep]("kubelet.volumes", GrainStage,
-		"The kubelet has the pod's volumes mounted.",
-		"The volumes of the pod, before any container exists.",
-		"pkg/kubelet/volumemanager WaitForAttachAndMount")
+		"The kubelet has the pod's volumes mounted, or has renewed what is in one.",
+		"The volumes of the pod, before any container exists; later, the files that changed.",
+		"pkg/kubelet/volumemanager WaitForAttachAndMount; pkg/volume/util/atomic_writer.go")
 	CRICall = define[RuntimeCall]("cri.call", GrainStage,
 		"The kubelet called the container runtime.",
 		"The step in the pod's list: sandbox, pull, create, start, stop.",
@@ -74,7 +74,7 @@ type PodStep struct {
 	Node      string
 	Pod       string
 	Container string        `json:",omitempty"`
-	What      string        // "volumes mounted", "CrashLoopBackOff", "ImagePullBackOff"
+	What      string        // "volumes mounted", "volume updated", "CrashLoopBackOff", "ImagePullBackOff"
 	Detail    string        `json:",omitempty"`
 	For       time.Duration `json:",omitempty"`
 }
@@ -88,7 +88,10 @@ type RuntimeCall struct {
 	Arg       string `json:",omitempty"` // image, container id, …
 	Result    string `json:",omitempty"` // id, address, …
 	Error     string `json:",omitempty"`
-	Took      time.Duration
+	// Assumed says what a container is assumed to do whose image is not known, or whose
+	// program is not simulated: "to run until stopped; kviz does not know the image".
+	Assumed string `json:",omitempty"`
+	Took    time.Duration
 }
 
 // ContainerState is one container's state.
