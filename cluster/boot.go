@@ -10,7 +10,6 @@ import (
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/console"
 	"kviz/cluster/console/verbs"
-	"kviz/cluster/inert"
 	"kviz/cluster/network"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -41,7 +40,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	servers := newAPIServers(k, db, components, net, callouts)
 	nodes := newNodes(k, components, servers, net, podCIDRs(cfg.Nodes), cfg.Light)
 	servers.like = apiserver.Config{
-		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: inert.Written,
+		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: warnings,
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
 	slow := queueDelays{}

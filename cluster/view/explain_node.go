@@ -27,7 +27,14 @@ func init() {
 		return fmt.Sprintf("the kubelet on %s accepts %s%s", p.Node, p.Pod, tail(": ", p.Note))
 	})
 	say(trace.VolumesMounted, func(e *trace.Event, p *trace.PodStep) string {
-		return fmt.Sprintf("%s on %s: %s%s; now its containers may be created", p.Pod, p.Node, orElse(p.What, "volumes mounted"), tail(" ", brackets(p.Detail)))
+		then := ""
+		switch p.What {
+		case "", "volumes mounted":
+			then = "; now its containers may be created"
+		case "volume updated":
+			then = "; its containers read the new files, but for those with a subPath"
+		}
+		return fmt.Sprintf("%s on %s: %s%s%s", p.Pod, p.Node, orElse(p.What, "volumes mounted"), tail(" ", brackets(p.Detail)), then)
 	})
 	say(trace.RestartBackoff, func(e *trace.Event, p *trace.PodStep) string {
 		return fmt.Sprintf("%s on %s: %s, next try in %s%s", podContainer(p.Pod, p.Container), p.Node, p.What, took(p.For), tail(": ", p.Detail))
@@ -120,7 +127,7 @@ func explainCRI(e *trace.Event, p *trace.RuntimeCall) string {
 	case "PullImage":
 		return fmt.Sprintf("the runtime on %s pulled %s%s", p.Node, p.Arg, after)
 	case "CreateContainer":
-		return fmt.Sprintf("the runtime on %s created container %s%s", p.Node, what, after)
+		return fmt.Sprintf("the runtime on %s created container %s%s%s", p.Node, what, after, tail(", assumed ", p.Assumed))
 	case "StartContainer":
 		return fmt.Sprintf("the runtime on %s started container %s%s", p.Node, what, after)
 	case "StopContainer":

@@ -136,6 +136,9 @@ func runtimeCall(b *Builder, e *trace.Event, p *trace.RuntimeCall) {
 	if e.Kind == trace.CNICall && p.Call == "ADD" && p.Error == "" {
 		x.Address = p.Result
 	}
+	if p.Call == "CreateContainer" && p.Error == "" {
+		x.assume(p.Container, p.Assumed)
+	}
 	detail := p.Arg
 	if p.Result != "" {
 		if detail != "" {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -53,12 +54,17 @@ type NodePod struct {
 	steps      []Step
 	containers []Container
 	probes     []ProbeState
+	assumed    []assumption
 }
+
+// assumption is what the runtime assumes of a container.
+type assumption struct{ container, what string }
 
 func (p *NodePod) seal() {
 	clip(&p.steps)
 	p.containers = append([]Container(nil), p.containers...)
 	p.probes = append([]ProbeState(nil), p.probes...)
+	p.assumed = slices.Clone(p.assumed)
 }
 
 // Step is one thing the kubelet did for a pod: a CRI or CNI call, volumes, a
@@ -103,6 +109,30 @@ func (p *NodePod) Container(name string) *Container {
 		}
 	}
 	return nil
+}
+
+// Assumed is what is assumed of a container whose image is not known, or whose program is
+// not simulated, such as "to run until stopped; kviz does not know the image"; "" where
+// nothing is.
+func (p *NodePod) Assumed(container string) string {
+	for _, a := range p.assumed {
+		if a.container == container {
+			return a.what
+		}
+	}
+	return ""
+}
+
+func (p *NodePod) assume(container, what string) {
+	for i := range p.assumed {
+		if p.assumed[i].container == container {
+			p.assumed[i].what = what
+			return
+		}
+	}
+	if what != "" {
+		p.assumed = append(p.assumed, assumption{container, what})
+	}
 }
 
 // Probes lists the pod's probes in the order they first gave a result.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"kviz/cluster/trace"
@@ -26,6 +27,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).podFailed,
 	(*State).podPending,
 	(*State).podUnready,
+	(*State).assumed,
 	(*State).nodeChosen,
 	(*State).withoutEndpoints,
 	(*State).replicaSets,
@@ -54,6 +56,30 @@ func (s *State) ReasonsOf(ref trace.Ref) []Reason {
 		return nil
 	}
 	return s.Reasons(s.ObjectOf(ref))
+}
+
+// assumed tells what of a pod's state is so because it is assumed of an image that is not
+// known, or of a program that is not simulated.
+func (s *State) assumed(o *Object) *Reason {
+	pod, ok := o.Value.(*corev1.Pod)
+	if !ok || s.Node(pod.Spec.NodeName) == nil {
+		return nil
+	}
+	on := s.Node(pod.Spec.NodeName).Pod(o.Ref.Key())
+	if on == nil {
+		return nil
+	}
+	var a *Reason
+	for _, x := range on.assumed {
+		switch text := fmt.Sprintf("Container %s is assumed %s", x.container, x.what); {
+		case x.what == "":
+		case a == nil:
+			a = &Reason{Says: text}
+		default:
+			a.From = append(a.From, Keeper{What: text, Ref: o.Ref})
+		}
+	}
+	return a
 }
 
 // inert tells what of an object nothing acts on.

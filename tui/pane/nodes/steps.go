@@ -66,6 +66,11 @@ func drawContainer(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod, c view.
 	on := inPod(p, "c/"+c.Container, c.Event, trace.ContainerChange, fmt.Sprintf("Container %s: %s, since %s.", name, text, words.Clock(c.Since)))
 	on.Target = "pod/" + p.Pod
 	s.Hot(0, y, s.W(), on)
+	if assumed := p.Assumed(c.Container); assumed != "" {
+		y++
+		s.Row(y).Fit(2, 0, s.W()-2, "assumed "+assumed, theme.Warn)
+		s.Hot(0, y, s.W(), inPod(p, "a/"+c.Container, c.Event, trace.ContainerChange, fmt.Sprintf("Container %s is assumed %s.", name, assumed)))
+	}
 	return y + 1
 }
 
