@@ -43,3 +43,6 @@ func Nears(s *Session, e *trace.Event) {
 
 // Late is late.
 var Late = late
+
+// Shuffles gives a learner an order of answers, as a player does that begins a lesson.
+func Shuffles(p *Progress) error { return p.shuffles() }

@@ -3,8 +3,6 @@ package lessons
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -174,17 +172,6 @@ func (q *Question) checkParts() error {
 	return nil
 }
 
-// lay lays the cards of an order question out: always in the same way for the
-// same step, and never in the right order.
-func (q *Question) lay(step string) {
-	h := fnv.New64a()
-	h.Write([]byte(step))
-	q.laid = rand.New(rand.NewPCG(h.Sum64(), 1)).Perm(len(q.Cards))
-	if slices.IsSorted(q.laid) {
-		slices.Reverse(q.laid)
-	}
-}
-
 // fact is what the simulation did about a card or an item.
 type fact struct {
 	at     trace.ID
@@ -254,10 +241,8 @@ func (s *Session) put(step *Step, n int) bool {
 	if len(given) == want {
 		return false
 	}
-	if q.Form() == Order {
-		if n = q.laid[n]; slices.Contains(given, n) {
-			return false
-		}
+	if q.Form() == Order && slices.Contains(given, n) {
+		return false
 	}
 	s.given[step.ID] = append(slices.Clip(given), n)
 	return true
@@ -278,13 +263,30 @@ func (s *Session) Undo(step *Step) bool {
 // Settled reports whether a question of order or match has been answered right,
 // in this sitting or in one before.
 func (s *Session) Settled(step *Step) bool {
-	return slices.Equal(s.given[step.ID], s.truth(step))
+	return slices.Equal(s.parts(step), s.truth(step))
+}
+
+// parts is an answer to a question of order or match in the order in which its parts are written; nil while it is
+// not whole.
+func (s *Session) parts(step *Step) []int {
+	q, given := step.Question, s.given[step.ID]
+	if want, _ := q.parts(); len(given) < want {
+		return nil
+	}
+	if q.Form() == Order {
+		return given
+	}
+	labels := make([]int, len(given))
+	for i, item := range s.layout(step).items {
+		labels[item] = given[i]
+	}
+	return labels
 }
 
 // judgeParts says what an answer in parts is worth; "" while it is not complete.
 func (s *Session) judgeParts(step *Step) string {
-	q, given, right := step.Question, s.given[step.ID], s.truth(step)
-	if len(given) < len(right) {
+	q, given, right := step.Question, s.parts(step), s.truth(step)
+	if given == nil {
 		return ""
 	}
 	good, first := 0, -1
@@ -332,12 +334,13 @@ func (s *Session) lookParts(look *Look, step *Step) {
 		}
 		return "#" + facts[i].at.String()
 	}
+	laid := s.layout(step)
 	if q.Form() == Match {
-		for _, l := range q.Labels {
-			look.Choices = append(look.Choices, ChoiceLook{Text: l.Text})
+		for _, n := range laid.answers {
+			look.Choices = append(look.Choices, ChoiceLook{Text: q.Labels[n].Text})
 		}
-		for i, m := range q.Items {
-			item := ItemLook{Text: m.Text, Next: i == len(given) && !look.Answered, Right: look.Answered, Event: event(i)}
+		for i, n := range laid.items {
+			item := ItemLook{Text: q.Items[n].Text, Next: i == len(given) && !look.Answered, Right: look.Answered, Event: event(n)}
 			if i < len(given) {
 				item.Label = q.Labels[given[i]].Text
 			}
@@ -345,7 +348,7 @@ func (s *Session) lookParts(look *Look, step *Step) {
 		}
 		return
 	}
-	order := q.laid
+	order := laid.answers
 	if look.Answered {
 		order = s.truth(step)
 		given = order
@@ -360,25 +363,31 @@ func (s *Session) lookParts(look *Look, step *Step) {
 // learner, or with what is right.
 func (q *Question) Lines(answers bool) []string {
 	var lines []string
-	for _, c := range q.Choices {
-		if answers && c.Right {
-			lines = append(lines, c.Text+" (right: "+c.Why+")")
+	for _, n := range q.fixed.answers {
+		line := ""
+		switch q.Form() {
+		case OneOf:
+			c := q.Choices[n]
+			if line = c.Text; answers && c.Right {
+				line += " (right: " + c.Why + ")"
+			}
+		case Order:
+			if line = q.Cards[n].Text; answers {
+				line += fmt.Sprintf(" (place %d: %s)", n+1, q.Cards[n].Why)
+			}
+		default:
 			continue
-		}
-		lines = append(lines, c.Text)
-	}
-	for _, n := range q.laid {
-		line := q.Cards[n].Text
-		if answers {
-			line += fmt.Sprintf(" (place %d: %s)", n+1, q.Cards[n].Why)
 		}
 		lines = append(lines, line)
 	}
 	var labels []string
-	for _, l := range q.Labels {
-		labels = append(labels, l.Text)
+	for _, n := range q.fixed.answers {
+		if q.Form() == Match {
+			labels = append(labels, q.Labels[n].Text)
+		}
 	}
-	for _, m := range q.Items {
+	for _, n := range q.fixed.items {
+		m := q.Items[n]
 		line := m.Text + ": " + strings.Join(labels, ", or ")
 		if answers {
 			line = m.Text + ": " + labels[m.label] + " (" + m.Why + ")"

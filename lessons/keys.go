@@ -2,22 +2,25 @@ package lessons
 
 import "slices"
 
-// Right is what a learner answers to a question to answer it right: the numbers of
-// the choices, from 1, in the order in which they are given. A question of order has
-// one for each card, as they are laid out; one of match a label for each item.
-// It is for whoever drives a lesson from outside: tests.
-func (q *Question) Right() []int {
+// Keys is what a learner with a seed answers to a beat's question to answer it as it is marked: the
+// numbers that stand before the choices on the screen, from 1, in the order in which they are given.
+// A question of order has one for each card; one of match a label for each item. It is for whoever
+// drives a lesson from outside: tests.
+func (l *Lesson) Keys(step *Step, seed uint64) []int {
+	q := step.Question
+	laid := q.layout(seed, l.ID, step.ID)
 	var keys []int
+	key := func(n int) { keys = append(keys, slices.Index(laid.answers, n)+1) }
 	switch q.Form() {
 	case OneOf:
-		keys = append(keys, slices.IndexFunc(q.Choices, func(c *Choice) bool { return c.Right })+1)
+		key(slices.IndexFunc(q.Choices, func(c *Choice) bool { return c.Right }))
 	case Order:
 		for i := range q.Cards {
-			keys = append(keys, slices.Index(q.laid, i)+1)
+			key(i)
 		}
 	case Match:
-		for _, m := range q.Items {
-			keys = append(keys, m.label+1)
+		for _, i := range laid.items {
+			key(q.Items[i].label)
 		}
 	}
 	return keys

@@ -144,7 +144,7 @@ type Question struct {
 	Items   []*Item
 	Number  *Number    // nil unless a number is asked for
 	Point   *Pointing  // nil unless a cell is to be pointed at
-	laid    []int      // the cards as they are laid out
+	fixed   layout     // as it is laid out where nobody takes the lesson
 	reveal  *condition // the moment when the simulation has answered; nil for a quiz
 
 	Varies bool // whose answer is another with another seed

@@ -175,7 +175,7 @@ func (p *parser) part(l *Lesson, step *Step, b block) error {
 		if step.Question, err = q.read(p.reader); err != nil {
 			return fmt.Errorf("%q: %w", q.Ask, err)
 		}
-		step.Question.lay(step.ID)
+		step.Question.fixed = step.Question.layout(0, l.ID, step.ID)
 	case "recall":
 		var all []Recall
 		if err := strict(b.text, &all); err != nil {

@@ -287,8 +287,8 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 		chosen := p.Answered(step)
 		look.Answered = chosen >= 0
 		_, told := p.tells[step.ID]
-		for i, c := range q.Choices {
-			look.Choices = append(look.Choices, ChoiceLook{Text: p.fill(step, c.Text), Chosen: i == chosen, Right: told && p.came(step, i)})
+		for _, i := range p.layout(step).answers {
+			look.Choices = append(look.Choices, ChoiceLook{Text: p.fill(step, q.Choices[i].Text), Chosen: i == chosen, Right: told && p.came(step, i)})
 		}
 	}
 	if b.Answers == "" {
@@ -322,7 +322,8 @@ func (p *playing) toldOf(step *Step) *Told {
 		return nil
 	}
 	t := &Told{Said: p.fill(step, q.Choices[n].Text), Right: p.came(step, n), Why: p.fill(step, q.Choices[n].Why), By: v.at}
-	for i, c := range q.Choices {
+	for _, i := range p.layout(step).answers {
+		c := q.Choices[i]
 		t.Choices = append(t.Choices, ChoiceLook{Text: p.fill(step, c.Text), Chosen: i == n, Right: p.came(step, i)})
 		if !t.Right && p.came(step, i) {
 			t.More = p.fill(step, c.Why)

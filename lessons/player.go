@@ -95,6 +95,9 @@ func (p *Player) Start(id string) error {
 			return fmt.Errorf("lesson %s has no beat %q: one of %s", l.ID, at, strings.Join(l.beats, ", "))
 		}
 	}
+	if err := p.progress.shuffles(); err != nil {
+		return err
+	}
 	p.recalling, p.ahead = nil, at != "" && !mark.Done && step > max(0, slices.Index(l.beats, mark.Step))
 	if mark.Done && at == "" || named && step == 0 {
 		err = p.progress.anew(l.ID)
@@ -225,6 +228,7 @@ func (p *Player) setBeats(ctx context.Context, l *Lesson, attempt int, base floa
 	h.CatchUp(0)
 	a := NewAttempt(l, h.Latest(), p.cluster.Trace(), h.Len())
 	p.mu.Lock()
+	a.seed = p.seed()
 	to := p.step
 	p.mu.Unlock()
 	if err == nil {
@@ -400,10 +404,10 @@ func (p *Player) answer(step *Step, arg string) error {
 	if err != nil || step.Question == nil || n < 1 {
 		return fmt.Errorf("there is no answer %q here", arg)
 	}
-	if _, among := step.Question.parts(); n > among {
+	if n > len(p.beats.layout(step).answers) {
 		return fmt.Errorf("there is no answer %q here", arg)
 	}
-	if p.beats.Answer(step, n-1) {
+	if p.beats.Answer(step, p.beats.layout(step).answers[n-1]) {
 		return nil
 	}
 	if step.Question.Form() == Order && !p.beats.Settled(step) {

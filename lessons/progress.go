@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +17,7 @@ type Progress struct {
 	Version int             `json:"version"`
 	Lessons map[string]Mark `json:"lessons"`
 	Recall  []Due           `json:"recall,omitempty"`
+	Seed    uint64          `json:"seed,omitempty"` // by which answers are laid out for this learner
 
 	path string
 	old  []byte // what the file was in version 1, until it is written anew
@@ -171,6 +173,15 @@ func (p *Progress) hint(lesson, step string) error {
 	m.Hints++
 	p.Lessons[lesson] = m
 	return p.beat(lesson, step, func(b *BeatMark) { b.Hints++ })
+}
+
+// shuffles gives a learner whose progress is kept an order of answers of their own, once.
+func (p *Progress) shuffles() error {
+	if p.path == "" || p.Seed != 0 {
+		return nil
+	}
+	p.Seed = rand.Uint64N(1<<32) + 1
+	return p.write()
 }
 
 // write replaces the file: the old one stays whole until the new one is.

@@ -25,6 +25,7 @@ type Session struct {
 	facts   map[string][]fact        // by step: what the simulation did about the parts of its question
 	failed  error                    // an expression that could not be answered
 
+	seed    uint64             // by which the parts of questions are laid out
 	at      int                // the beat that is under way; those after it are not judged
 	values  expr.Values        // what names stand for
 	numbers map[string]float64 // by step: the number answered

@@ -56,7 +56,7 @@ func playInPlainText(t *testing.T, l *lessons.Lesson) {
 		if q := step.Question; q != nil && (q.Form() == lessons.Count || q.Form() == lessons.Point) {
 			say("2")
 		} else if q != nil {
-			for _, n := range q.Right() {
+			for _, n := range l.Keys(step, 0) {
 				say("%d", n)
 			}
 		}

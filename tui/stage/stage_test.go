@@ -48,12 +48,18 @@ func begin(t *testing.T, tape *tuitest.Tape) *play {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := lessons.Load(fstest.MapFS{"L50/lesson.md": {Data: text}}, panes.Names())
+	return beginOf(t, tape, string(text), lessons.NewProgress(aDay))
+}
+
+// beginOf begins a lesson as somebody with a progress.
+func beginOf(t *testing.T, tape *tuitest.Tape, text string, progress *lessons.Progress) *play {
+	t.Helper()
+	all, err := lessons.Load(fstest.MapFS{"L50/lesson.md": {Data: []byte(text)}}, panes.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := tuitest.NewCluster(tape, int(tuitest.Calm(3, 3).Stream.Len()))
-	p := &play{t, c, lessons.NewPlayer(c, all, lessons.NewProgress(aDay)), view.NewHistory(c.Trace()), stage.New(panes.All)}
+	p := &play{t, c, lessons.NewPlayer(c, all, progress), view.NewHistory(c.Trace()), stage.New(panes.All)}
 	if err := p.player.Start("L50"); err != nil {
 		t.Fatal(err)
 	}
