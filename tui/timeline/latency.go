@@ -57,7 +57,7 @@ const (
 
 // latency draws how long writes took, the logarithm as the height: a hole where writes
 // waited and none was committed, with its length in it.
-func (x *Index) latency(a grid.Area, row int, d *drawn) {
+func (x *Index) latency(a grid.Area, row int, d *drawn, marked map[int]bool) {
 	for c, t := range d.took {
 		switch {
 		case t > 0:
@@ -89,12 +89,24 @@ func (x *Index) latency(a grid.Area, row int, d *drawn) {
 			continue
 		}
 		a.Text(c0, row, strings.Repeat(" ", c1-c0), theme.Bad)
-		x.inHole(a, row, c0, c1, h)
+		x.inHole(a, row, c0, c1, h, marked)
 	}
 }
 
-// inHole writes how long a hole is, in as many words as there is room for.
-func (x *Index) inHole(a grid.Area, row, c0, c1 int, h hole) {
+// inHole writes how long a hole is, in as many words as there is room for where no mark stands.
+func (x *Index) inHole(a grid.Area, row, c0, c1 int, h hole, marked map[int]bool) {
+	from, to := c0, c0 // the widest stretch without a mark
+	for c, begin := c0, c0; c <= c1; c++ {
+		if c < c1 && !marked[c] {
+			continue
+		}
+		if c-begin > to-from {
+			from, to = begin, c
+		}
+		begin = c + 1
+	}
+	c0, c1 = from, to
+
 	length := words.Dur((h.to - h.from).Truncate(bucketTime))
 	for _, said := range []string{"no write " + length, length, "✗"} {
 		if n := grid.Width(said); n <= c1-c0 {

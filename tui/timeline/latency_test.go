@@ -69,6 +69,13 @@ func TestAnOutageIsAHole(t *testing.T) {
 	if narrow := lines(&x, s, w, 30, 4)[1]; !strings.Contains(narrow, "1.8s") {
 		t.Errorf("in 30 columns the hole is not seen in %q", narrow)
 	}
+	for at := 2100 * time.Millisecond; at < 3700*time.Millisecond; at += 50 * time.Millisecond { // no mark stands on what is written there
+		x.marks = []Mark{{Pos: 1, at: at, Glyph: '!', rank: 1}}
+		if row := lines(&x, s, w, 120, 2)[0]; !strings.Contains(row, "no write 1.8s") {
+			t.Errorf("what is written in the hole is covered: %q", row)
+		}
+	}
+	x.marks = nil
 	if clock := lines(&x, s, w, 120, 4)[2]; !strings.Contains(clock, "0:02") || !strings.Contains(clock, "0:05") {
 		t.Errorf("the row of times says %q", clock)
 	}

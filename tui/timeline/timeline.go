@@ -190,12 +190,17 @@ func (x *Index) Draw(a grid.Area, s *trace.Stream, w Where) {
 		x.density(a, 0, s, w, width)
 		row = 1
 	}
-	x.latency(a, row, d)
+	col := x.mapping(s, w, width)
+	best, marked := map[int]int{}, map[int]bool{} // marked: the columns of the marks in the row of the latency
+	for _, m := range x.marks {
+		if c, seen := col(m); row == 0 && seen && m.Pos >= w.First && m.Pos < w.Len {
+			marked[c] = true
+		}
+	}
+	x.latency(a, row, d, marked)
 	if a.H() > 3 {
 		x.clock(a, 2, d)
 	}
-	col := x.mapping(s, w, width)
-	best := map[int]int{}
 	for _, m := range x.marks {
 		if m.Pos < w.First || m.Pos >= w.Len {
 			continue
