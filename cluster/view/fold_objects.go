@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -135,13 +137,12 @@ func eventRecorded(b *Builder, e *trace.Event, p *trace.KubeEvent) {
 		return // its list would never be let go
 	}
 	about := edit(b, s.about, aboutKey(p.Regarding))
-	// A repeated event counts up; it is one line, as in kubectl describe.
-	if n := len(about.list); n > 0 {
-		l := about.list[n-1]
-		if l.Reason == p.Reason && l.Message == p.Message && l.From == p.From {
-			about.list = append(about.list[:n-1:n-1], k)
-			return
-		}
+	// A repeated event counts up; it is one line, as in kubectl describe, whatever was recorded in between.
+	repeats := func(l KubeEvent) bool {
+		return l.Type == p.Type && l.Reason == p.Reason && l.Message == p.Message && l.From == p.From
+	}
+	if i := slices.IndexFunc(about.list, repeats); i >= 0 {
+		about.list = slices.Delete(slices.Clone(about.list), i, i+1) // earlier states have the list as it was
 	}
 	about.list = recent(about.list, k, maxAbout)
 }

@@ -14,8 +14,8 @@ import (
 // filter lets through, newest first, in room rows from y on with their heading.
 func (s *Sheet) KubeEvents(y, room int, f *Frame, want func(view.KubeEvent) bool) int {
 	y = s.Heading(y, "Kubernetes Events", "newest first")
-	all, shown, about := f.S.KubeEvents(), make([]view.KubeEvent, 0, room), 0
-	for i := len(all) - 1; i >= 0 && len(shown) < room-1; i-- {
+	all, shown, about := Newest(f.S.KubeEvents()), make([]view.KubeEvent, 0, room), 0
+	for i := 0; i < len(all) && len(shown) < room-1; i++ {
 		if e := all[i]; want(e) && f.Match(e.Reason, e.Message, e.Regarding.String(), e.Type) {
 			shown = append(shown, e)
 			about = max(about, min(grid.Width(regarding(e)), 36))
@@ -35,6 +35,22 @@ func (s *Sheet) KubeEvents(y, room int, f *Frame, want func(view.KubeEvent) bool
 	return y
 }
 
+// Newest is what each Event says last, the newest first: one that is recorded again is the same Event with a greater count, as
+// kubectl shows it.
+func Newest(all []view.KubeEvent) []view.KubeEvent {
+	said := make(map[trace.KubeEvent]bool, len(all))
+	var out []view.KubeEvent
+	for i := len(all) - 1; i >= 0; i-- {
+		same := *all[i].KubeEvent
+		same.Count = 0
+		if !said[same] {
+			said[same] = true
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
 func regarding(e view.KubeEvent) string { return e.Regarding.Kind + "/" + e.Regarding.Name }
 
 func (s *Sheet) kubeEvent(y int, f *Frame, e view.KubeEvent, about int) {
@@ -50,8 +66,11 @@ func (s *Sheet) kubeEvent(y int, f *Frame, e view.KubeEvent, about int) {
 		{Text: grid.PadLeft(ago, 6) + " ago ", Style: theme.Muted},
 		{Text: mark + grid.Pad(e.Reason, 18) + " ", Style: st | grid.Bold},
 		{Text: grid.Pad(regarding(e), max(about, grid.Width(regarding(e)))) + "  ", Style: theme.Name},
-		{Text: e.Message, Style: st},
 	}
+	if e.Count > 1 {
+		spans = append(spans, grid.Span{Text: fmt.Sprintf("×%d ", e.Count), Style: theme.Number})
+	}
+	spans = append(spans, grid.Span{Text: e.Message, Style: st})
 	if s.w < 76 {
 		spans[1].Text = mark + e.Reason + " "
 	}

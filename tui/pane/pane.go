@@ -178,21 +178,10 @@ const (
 	Watches  = "api.watches"
 )
 
-// Abbreviate shortens the words that appear everywhere.
+// Abbreviate is the name of a part without what all of them share: "deployment" of deployment-controller, "controllers" of the
+// process that runs them.
 func Abbreviate(name string) string {
-	for _, p := range abbreviations {
-		name = strings.ReplaceAll(name, p[0], p[1])
-	}
-	return name
-}
-
-var abbreviations = [][2]string{
-	{"controller-manager", "kcm"},
-	{"deployment-controller", "deploy-ctl"},
-	{"replicaset-controller", "rs-ctl"},
-	{"endpointslice-controller", "eps-ctl"},
-	{"node-lifecycle-controller", "nodelc-ctl"},
-	{"-controller", "-ctl"},
+	return strings.ReplaceAll(strings.ReplaceAll(name, "controller-manager", "controllers"), "-controller", "")
 }
 
 // PodRef is the reference of a pod, "namespace/name".

@@ -13,18 +13,8 @@ import (
 	"kviz/tui/words"
 )
 
-// asked are the verbs that have a column, with its heading where there is room for
-// seven letters, for three, and for one.
-var asked = [][4]string{
-	{"get", "get", "get", "g"},
-	{"list", "list", "lis", "l"},
-	{"watch", "watch", "wat", "w"},
-	{"create", "create", "cre", "c"},
-	{"update", "update", "upd", "u"},
-	{"patch", "patch", "pat", "p"},
-	{"delete", "delete", "del", "d"},
-	{"deletecollection", "delcoll", "d.c", "D"},
-}
+// asked are the verbs that have a column where there is room for their names.
+var asked = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 
 // drawAccess draws who may do what: a row for each rule that a binding gives to
 // somebody, a column for each verb.
@@ -62,20 +52,32 @@ func drawAccess(s *pane.Sheet, f *pane.Frame) {
 // access says where the columns of the table begin.
 type access struct {
 	subject, where, what int // widths
-	verb, heading        int // width of a verb's column, and which of its headings
+	verb                 int // width of a verb's column; 0: all stand in one
 	x                    int // of the first verb
+	others               int // of the verbs without a column
 	by                   int // of who gives it; 0: no room
+	verbs                int // width of all verbs, where they stand in one column
 }
 
 func accessColumns(w int) access {
-	a := access{subject: 18, where: 10, what: w - 18 - 10 - 4 - 2*len(asked), verb: 2, heading: 3}
-	if w >= 110 {
-		a = access{subject: 26, where: 12, what: 20, verb: 4, heading: 2, by: 26 + 12 + 20 + 4 + 4*len(asked) + 3}
-	}
-	if w >= 150 {
-		a = access{subject: 32, where: 14, what: 26, verb: 8, heading: 1, by: 32 + 14 + 26 + 4 + 8*len(asked) + 2}
+	a := access{subject: 18, where: 10, what: 18}
+	switch {
+	case w >= 180:
+		a = access{subject: 32, where: 14, what: 26, verb: 7}
+	case w >= 110:
+		a = access{subject: 26, where: 12, what: 20}
 	}
 	a.x = a.subject + a.where + a.what + 3
+	switch {
+	case a.verb > 0:
+		a.others = a.x + a.verb*(len(asked)-1) + len("deletecollection") + 1
+		a.by = a.others + len("others") + 1
+	case w >= 110:
+		a.by = w - 22
+		a.verbs = a.by - a.x - 1
+	default:
+		a.verbs = w - a.x
+	}
 	return a
 }
 
@@ -84,10 +86,14 @@ func (c access) header(s *pane.Sheet, y int) {
 	a.Fit(0, 0, c.subject, "subject", theme.Muted)
 	a.Fit(c.subject+1, 0, c.where, "where", theme.Muted)
 	a.Fit(c.subject+c.where+2, 0, c.what, "what", theme.Muted)
-	for i, v := range asked {
-		a.Text(c.x+i*c.verb, 0, v[c.heading], theme.Muted)
+	if c.verb == 0 {
+		a.Fit(c.x, 0, c.verbs, "verbs", theme.Muted)
+	} else {
+		for i, v := range asked {
+			a.Text(c.x+i*c.verb, 0, v, theme.Muted)
+		}
+		a.Text(c.others, 0, "others", theme.Muted)
 	}
-	a.Text(c.x+len(asked)*c.verb, 0, "+", theme.Muted)
 	if c.by > 0 {
 		a.Fit(c.by, 0, s.W()-c.by, "by", theme.Muted)
 	}
@@ -115,19 +121,41 @@ func (c access) grant(s *pane.Sheet, f *pane.Frame, y int, g *view.Grant, what [
 		a.Fit(x, 0, s.W()-x, g.Role+" has no rules", theme.Muted)
 	default:
 		a.Fit(x, 0, c.what, inShort(what, c.what), theme.Text|st)
-		for i, v := range asked {
-			if g.May(v[0]) {
-				a.Text(c.x+i*c.verb, 0, "✓", theme.Good|st)
-			}
-		}
-		if others(g) {
-			a.Text(c.x+len(asked)*c.verb, 0, "+", theme.Good|st)
-		}
+		c.may(a, g, theme.Good|st)
 		if c.by > 0 {
 			a.Fit(c.by, 0, s.W()-c.by, g.Role, theme.Muted)
 		}
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: fmt.Sprintf("grant/%s/%s/%d", g.Subject, g.Binding, g.Number), Event: g.Event, Kind: trace.StoreCommit, Copy: g.Subject, Words: g.String()})
+}
+
+// may writes what may be done: a mark in the column of each verb, or their names.
+func (c access) may(a grid.Area, g *view.Grant, st grid.Style) {
+	if c.verb == 0 {
+		verbs := g.Rule.Verbs
+		if slices.Contains(verbs, "*") {
+			verbs = []string{"all (*)"}
+		}
+		for n := len(verbs); n > 0; n-- {
+			text := strings.Join(verbs[:n], " ")
+			if n < len(verbs) {
+				text += fmt.Sprintf(" +%d", len(verbs)-n)
+			}
+			if n == 1 || grid.Width(text) <= c.verbs {
+				a.Fit(c.x, 0, c.verbs, text, st)
+				return
+			}
+		}
+		return
+	}
+	for i, v := range asked {
+		if g.May(v) {
+			a.Text(c.x+i*c.verb, 0, "✓", st)
+		}
+	}
+	if others(g) {
+		a.Text(c.others, 0, "✓", st)
+	}
 }
 
 // inShort is the first of several things, and how many more there are.
@@ -143,6 +171,6 @@ func inShort(what []string, w int) string {
 // others says whether the rule has verbs without a column.
 func others(g *view.Grant) bool {
 	return slices.ContainsFunc(g.Rule.Verbs, func(v string) bool {
-		return !slices.ContainsFunc(asked, func(a [4]string) bool { return a[0] == v })
+		return !slices.Contains(asked, v)
 	})
 }

@@ -113,9 +113,9 @@ func noteRequests(f *pane.Frame) string {
 }
 
 var short = map[string]string{
-	trace.StageAuthentication: "authn", trace.StageAudit: "audit", trace.StageImpersonation: "imper", trace.StageFairness: "fair",
-	trace.StageAuthorization: "authz", trace.StageDecode: "decod", trace.StageMutatingAdmission: "mutat", trace.StageValidation: "valid",
-	trace.StageValidatingAdmission: "admit", trace.StageStorage: "store",
+	trace.StageAuthentication: "authn", trace.StageAudit: "audit", trace.StageImpersonation: "impersonate", trace.StageFairness: "fairness",
+	trace.StageAuthorization: "authz", trace.StageDecode: "decode", trace.StageMutatingAdmission: "mutating", trace.StageValidation: "validation",
+	trace.StageValidatingAdmission: "validating", trace.StageStorage: "storage",
 }
 
 // Draw implements [pane.Pane].

@@ -40,13 +40,6 @@ func columns(w int) table {
 	return t
 }
 
-// initials are the stages in two letters, where there is no room for more.
-var initials = map[string]string{
-	trace.StageAuthentication: "an", trace.StageAudit: "au", trace.StageImpersonation: "im", trace.StageFairness: "pf",
-	trace.StageAuthorization: "az", trace.StageDecode: "de", trace.StageMutatingAdmission: "mu", trace.StageValidation: "va",
-	trace.StageValidatingAdmission: "ad", trace.StageStorage: "st",
-}
-
 func (t table) header(s *pane.Sheet) int {
 	a := s.Row(0)
 	a.Text(1, 0, "request", theme.Muted)
@@ -54,14 +47,14 @@ func (t table) header(s *pane.Sheet) int {
 		a.Text(t.client, 0, "from", theme.Muted)
 	}
 	for i, st := range trace.Stages() {
-		switch x := t.stages + i*t.cols; {
-		case t.cols >= 6:
-			a.Text(x, 0, short[st], theme.Muted)
-		case t.cols == 3:
-			a.Text(x, 0, initials[st], theme.Muted)
+		if t.cols >= 6 {
+			s.Row(i%2).Text(t.stages+i*t.cols, 0, short[st], theme.Muted)
 		}
 	}
-	s.Mark(grid.Rect{X: t.stages, Y: 0, W: len(trace.Stages()) * t.cols, H: 1}, "stages")
+	if t.cols == 3 {
+		a.Text(t.stages, 0, "authentication … storage", theme.Muted)
+	}
+	s.Mark(grid.Rect{X: t.stages, Y: 0, W: len(trace.Stages()) * t.cols, H: t.heads()}, "stages")
 	if t.cols < 3 {
 		a.Text(t.stages, 0, "stages", theme.Muted)
 	}
@@ -69,6 +62,14 @@ func (t table) header(s *pane.Sheet) int {
 		a.Right(s.W()-5, 0, "took", theme.Muted)
 	}
 	a.Right(s.W(), 0, "code", theme.Muted)
+	return t.heads()
+}
+
+// heads is how many rows the names of the columns take: those of the stages stand turn about in two.
+func (t table) heads() int {
+	if t.cols >= 6 {
+		return 2
+	}
 	return 1
 }
 

@@ -227,7 +227,10 @@ func (p *picture) cutOff(at scene.Place, head []grid.Span) []grid.Span {
 	return []grid.Span{span(" ✗ cut", theme.Bad|grid.Bold)}
 }
 
-// tile draws a node as its number and a mark for each of its pods.
+// fewMarks is for how many pods a tile has room at least beside the node's name.
+const fewMarks = 4
+
+// tile draws a node as its name and a mark for each of its pods.
 func (p *picture) tile(at scene.Place, name string) {
 	n := p.pods.records[name]
 	if n == nil {
@@ -236,18 +239,14 @@ func (p *picture) tile(at scene.Place, name string) {
 	on, how := n.on, p.pods.stands(p.f.S, name)
 	p.heat.feels(name, how, len(p.pods.byNode[name]))
 	glyph, st := how.mark()
-	_, number := splitNumber(name)
-	label := fmt.Sprintf("%3d", number)
-	if number == 0 {
-		label = grid.Pad(grid.Cut(name, 3), 3)
-	}
 	mark := " "
 	if glyph != '●' {
 		mark = string(glyph)
 	}
+	label := grid.CutLeft(name, at.Rect.W-1-fewMarks)
 	r := []grid.Span{span(mark, st), span(label+" ", theme.Name)}
 	pods := p.pods.byNode[name]
-	const room = 9
+	room := at.Rect.W - 2 - grid.Width(label)
 	for i, c := range pods {
 		if i == room-1 && len(pods) > room {
 			r = append(r, span("+", theme.Muted))
@@ -258,9 +257,6 @@ func (p *picture) tile(at scene.Place, name string) {
 			continue
 		}
 		r = append(r, span(string(c.mark.Glyph), c.mark.Style))
-	}
-	if free := room - len(pods); free > 0 {
-		r = append(r, span(strings.Repeat("·", free), theme.Line))
 	}
 	p.box(at.ID).Rows = [][]grid.Span{r}
 	on.Words += " " + words.Count(len(pods), "pod") + "."
@@ -338,6 +334,9 @@ func (p *picture) services() {
 		}
 		if s.all == 0 {
 			dots = "no endpoint"
+			if grid.Width(s.obj.Name()+dots)+2 > at.Rect.W {
+				dots = "○ none"
+			}
 		}
 		address := s.svc.Spec.ClusterIP
 		for i, port := range s.svc.Spec.Ports {

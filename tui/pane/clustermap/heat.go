@@ -16,6 +16,7 @@ import (
 // heat counts what is not well among many nodes.
 type heat struct {
 	silent, down, late []string
+	notReady           []string
 	believed           int // pods of nodes that are not as they are said to be
 	oldest             standing
 }
@@ -24,6 +25,10 @@ type heat struct {
 func (h *heat) feels(name string, how standing, pods int) {
 	switch mark, _ := how.mark(); mark {
 	case '✗':
+		if how.is != scene.Off { // it says so itself: it has just registered, or it ails
+			h.notReady = append(h.notReady, name)
+			return
+		}
 		h.down = append(h.down, name)
 	case '?':
 		if how.said == scene.Unsaid { // it has not come yet
@@ -62,6 +67,7 @@ func (p *picture) drawHeat(s *pane.Sheet, y, w int) {
 		}
 	}
 	say("✗", "off", theme.Bad, p.heat.down)
+	say("✗", "NotReady", theme.Bad, p.heat.notReady)
 	say("?", "silent", theme.Warn, p.heat.silent)
 	say("◑", "late", theme.Warn, p.heat.late)
 	if p.heat.believed > 0 && p.Grain == scene.Cells && w < 110 {

@@ -35,7 +35,7 @@ var about = pane.Info{
 	Name: "events", Title: "Events",
 	Means: "Everything that happens, in one order. Each row is an event in the lane of the component it happened to; an arrow " +
 		"comes from the lane of its cause. The row marked ▸ is where we are. Enter goes to the event under the cursor. The lanes: " +
-		"client is the console and kubectl, kcm the controllers of the controller manager, cri the container runtime.",
+		"client is the console and kubectl, controllers those of the controller manager, runtime the container runtime.",
 	Legend: [][2]string{{"●", "an event without a cause: an input or a timer"}, {"├──▷", "caused by the lane where the arrow starts"}, {"◆", "caused by its own lane"}, {"▸", "the event we are at"}},
 }
 
@@ -96,20 +96,8 @@ func (p *Events) Select(on pane.Subject, f *pane.Frame) {
 	p.up = max(len(p.look(f, here, -1, 4096))-len(p.look(f, pos, -1, 4096)), 0)
 }
 
-// lanes are the columns, left to right: as a request flows. Their names are
-// long, of four letters and of two.
-var lanes = []struct{ long, short, tiny string }{
-	{"client", "clnt", "cl"},
-	{"apisrv", "api", "ap"},
-	{"store", "stor", "st"},
-	{"kcm", "kcm", "cm"},
-	{"sched", "schd", "sc"},
-	{"kubelet", "klet", "kl"},
-	{"runtime", "cri", "cr"},
-	{"proxy", "prxy", "px"},
-	{"net", "net", "nt"},
-	{"kviz", "kviz", "kv"},
-}
+// lanes are the columns, left to right: as a request flows.
+var lanes = []string{"client", "apiserver", "store", "control", "scheduler", "kubelet", "runtime", "proxy", "network", "kviz"}
 
 // laneOf is the column of a component.
 func laneOf(l trace.Lane) int {
@@ -157,18 +145,23 @@ func (p *Events) Draw(s *pane.Sheet, f *pane.Frame) {
 		s.Say(0, "Nothing has happened yet. Every event of the cluster appears here, oldest above, as soon as it boots.", theme.Muted)
 		return
 	}
-	p.find(f, here, max(f.Rows-1, 1))
+	col, _ := columns(s.W(), 0)
+	heads := 1
+	if col > 0 { // the names of the lanes, turn about in two rows
+		heads = 2
+	}
+	p.find(f, here, max(f.Rows-heads, 1))
 	p.left = p.numbers(stream)
 	times := timesAt(s.W(), p.left)
 	p.left += times.w()
-	col, text := columns(s.W(), p.left)
+	_, text := columns(s.W(), p.left)
 	header(s, col, p.left, text)
 	times.header(s)
 	var before *trace.Event
 	for i, pos := range p.rows {
 		if e := stream.Get(pos); e != nil {
-			p.drawEvent(s, f, i+1, e, pos == here, col, text)
-			times.draw(s, i+1, e, before)
+			p.drawEvent(s, f, i+heads, e, pos == here, col, text)
+			times.draw(s, i+heads, e, before)
 			before = e
 		}
 	}
@@ -288,8 +281,6 @@ func columns(w, left int) (lane, text int) {
 		lane = 8
 	case w >= 96:
 		lane = 5
-	case w >= 72:
-		lane = 3
 	default:
 		return 0, left
 	}
@@ -300,18 +291,11 @@ func header(s *pane.Sheet, col, left, text int) {
 	a := s.Row(0)
 	a.Text(1, 0, "event", theme.Muted)
 	if col == 0 {
-		a.Text(left, 0, "who     what", theme.Muted)
+		a.Text(left, 0, grid.Pad("who", whoWidth(s.W()))+" what", theme.Muted)
 		return
 	}
-	for i, l := range lanes {
-		name := l.long
-		switch {
-		case col < 4:
-			name = l.tiny
-		case col < 8:
-			name = l.short
-		}
-		a.Text(left+i*col, 0, name, theme.Term(uint64(i)))
+	for i, name := range lanes {
+		s.Row(i%2).Text(left+i*col, 0, name, theme.Term(uint64(i)))
 	}
 	a.Text(text, 0, "what happened", theme.Muted)
 }
@@ -336,8 +320,9 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	}
 	if col == 0 {
 		lane := laneOf(e.Lane)
-		x := a.Fit(p.left, 0, 7, brief(e.Lane), theme.Term(uint64(lane)))
-		at := max(x+1, p.left+8)
+		w := whoWidth(s.W())
+		a.Fit(p.left, 0, w, who(e.Lane), theme.Term(uint64(lane)))
+		at := p.left + w + 1
 		a.Fit(at, 0, s.W()-at, say, body)
 	} else {
 		p.drawLanes(a, f, e, col)
@@ -357,20 +342,20 @@ func (p *Events) drawEvent(s *pane.Sheet, f *pane.Frame, y int, e *trace.Event, 
 	})
 }
 
-// brief is a lane's name in seven columns.
-func brief(l trace.Lane) string {
-	name := lanes[laneOf(l)].short
+// whoWidth is the width of the column that says who did it, where there are no lanes.
+func whoWidth(w int) int { return min(max(w/5, 7), 16) }
+
+// who is a lane's name in one column.
+func who(l trace.Lane) string {
 	switch {
-	case laneOf(l) == 2 && l.Instance == "":
-		return "store"
-	case laneOf(l) == 3:
-		return strings.TrimSuffix(pane.Abbreviate(l.Component), "-ctl")
-	case strings.HasPrefix(l.Instance, "node-"):
-		return name + "·" + strings.TrimPrefix(l.Instance, "node-")
-	case l.Instance != "":
-		return name + "·" + l.Instance
+	case laneOf(l) == 1 && l.Instance == "":
+		return "API server"
+	case l.Component == trace.CompMember || l.Component == trace.CompAPIServer:
+		return l.Component + " " + l.Instance
+	case l.Instance != "" && laneOf(l) != 3 && l.Instance != l.Component:
+		return l.Instance + " " + l.Component
 	}
-	return name
+	return pane.Abbreviate(l.Component)
 }
 
 func (p *Events) drawLanes(a grid.Area, f *pane.Frame, e *trace.Event, col int) {

@@ -290,13 +290,12 @@ func branch(s *pane.Sheet, f *pane.Frame, y int, o, self *view.Object, lead, bel
 }
 
 func drawEvents(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
-	list := f.S.KubeEventsAbout(o.Ref)
+	list := pane.Newest(f.S.KubeEventsAbout(o.Ref))
 	if len(list) == 0 {
 		return y
 	}
-	y = s.Heading(y, "Events", "")
-	for i := len(list) - 1; i >= 0; i-- {
-		e := list[i]
+	y = s.Heading(y, "Events", "newest first")
+	for _, e := range list {
 		st := theme.Text
 		if e.Type != "Normal" {
 			st = theme.Warn
@@ -306,6 +305,7 @@ func drawEvents(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 		}
 		a := s.Row(y)
 		x := a.Text(0, 0, "#"+e.Event.String()+" ", theme.Event)
+		x = a.Text(x, 0, words.Dur(f.S.At-e.At)+" ago ", theme.Muted)
 		x = a.Text(x, 0, e.Reason+" ", st|grid.Bold)
 		if e.Count > 1 {
 			x = a.Text(x, 0, fmt.Sprintf("×%d ", e.Count), theme.Number)

@@ -95,7 +95,7 @@ func drawTimes(s *pane.Sheet, y int, c *view.Cycle) int {
 		})
 		x, said = end, true
 	}
-	note := "plugins take none: a cycle's all run at one instant"
+	note := "its plugins take none"
 	if !said {
 		note = "no virtual time yet"
 	} else {

@@ -23,7 +23,7 @@ func (p *Store) drawUpkeep(s *pane.Sheet, f *pane.Frame, y int) {
 // drawTxns shows conditional writes: the comparison, the branch that was taken,
 // and what it became for the API's client.
 func drawTxns(s *pane.Sheet, f *pane.Frame, y int) int {
-	y = s.Heading(y, "transactions", "if the key is as the writer knew it, then put, else look")
+	y = s.Heading(y, "transactions", "If the key has the mod revision that was read, Then put, Else get")
 	commits := f.S.Store.Commits()
 	shown := 0
 	for i := len(commits) - 1; i >= 0 && shown < 3; i-- {
