@@ -130,7 +130,7 @@ func (b *branching) branch(ctx context.Context, io streams, past []*trace.Event,
 	}()
 	fmt.Fprintf(io.out, "forked at #%s, %s after the start: every control-plane event up to there is what it was\n", f.At, c.Clock().Elapsed.Round(time.Microsecond))
 	if was, is := cluster.LeaderAt(past, f.At), c.Leader(); !f.Bare && was != is {
-		fmt.Fprintf(io.out, "of the members %s: who wins an election is not repeated\n", control.OtherLeader(was, is))
+		fmt.Fprintf(io.out, "of the members %s: elections do not repeat\n", control.OtherLeader(was, is))
 	}
 	fmt.Fprintf(io.err, "that took %s\n", time.Since(began).Round(time.Millisecond))
 	if b.record != "" {
