@@ -18,8 +18,11 @@ func makeRoom(a grid.Area, spots []grid.Rect) room {
 	for i := range rows {
 		rows[i] = in.Y + i
 	}
-	near := func(y int) bool {
-		return slices.ContainsFunc(spots, func(r grid.Rect) bool { return y >= r.Y-1 && y <= r.Y+r.H })
+	needed := func(y int) bool { // it is in a ring, or a side of it is drawn there
+		return slices.ContainsFunc(spots, func(r grid.Rect) bool {
+			side := y == r.Y-1 || y == r.Y+r.H
+			return y >= r.Y && y < r.Y+r.H || side && passable(a, r.X-1, y, r.W+2)
+		})
 	}
 	moved := false
 	for _, before := range crowded(a, spots) {
@@ -27,7 +30,7 @@ func makeRoom(a grid.Area, spots []grid.Rect) room {
 		if before == in.Y+in.H {
 			at = len(rows)
 		}
-		gone := spare(a, rows, at, near)
+		gone := spare(a, rows, at, needed)
 		if at < 0 || gone < 0 {
 			continue
 		}
@@ -72,19 +75,19 @@ func crowded(a grid.Area, spots []grid.Rect) (before []int) {
 
 // spare is the place of a row that can go for one that comes in at a place: the nearest on which nothing stands. Where there
 // is none, it is the last one or the first, as if the picture were scrolled by a row; -1 where both are part of spots.
-func spare(a grid.Area, rows []int, at int, near func(y int) bool) int {
+func spare(a grid.Area, rows []int, at int, needed func(y int) bool) int {
 	best, least := -1, 0
 	for i, y := range rows {
 		far := i - at
 		if far < 0 {
 			far = len(rows) - far // above only where there is none below
 		}
-		if y != inserted && !near(y) && vacant(a, y) && (best < 0 || far < least) {
+		if y != inserted && !needed(y) && vacant(a, y) && (best < 0 || far < least) {
 			best, least = i, far
 		}
 	}
 	for _, edge := range []int{len(rows) - 1, 0} {
-		if y := rows[edge]; best < 0 && y != inserted && !near(y) {
+		if y := rows[edge]; best < 0 && y != inserted && !needed(y) {
 			best = edge
 		}
 	}

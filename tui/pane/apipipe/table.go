@@ -54,7 +54,7 @@ func (t table) header(s *pane.Sheet) int {
 	if t.cols == 3 {
 		a.Text(t.stages, 0, "authentication … storage", theme.Muted)
 	}
-	s.Mark(grid.Rect{X: t.stages, Y: 0, W: len(trace.Stages()) * t.cols, H: t.heads()}, "stages")
+	s.Mark(grid.Rect{X: t.stages, Y: 0, W: len(trace.Stages())*t.cols + t.heads() - 1, H: t.heads()}, "stages") // the last name is longer than its column
 	if t.cols < 3 {
 		a.Text(t.stages, 0, "stages", theme.Muted)
 	}
