@@ -32,6 +32,9 @@ func (c *Console) perform(ctx context.Context, inv *command.Invocation, run comm
 	inv.Out = io.MultiWriter(inv.Out, head)
 	inv.Err = io.MultiWriter(inv.Err, head)
 	exit := run(ctx, inv)
+	if killed := session(ctx).killed(); killed != 0 {
+		exit = 128 + int(killed)
+	}
 	output := head.String()
 	if inv.Untold {
 		output = ""

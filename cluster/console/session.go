@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
@@ -18,6 +19,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
 	"kviz/cluster/script"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -37,8 +39,17 @@ type Session struct {
 	script  bool
 	columns int
 	lend    control.Lend
+	out     *output
 	failing sync.Mutex // of failed
 	failed  failure
+
+	// Of a script, whose commands may run in the background.
+	group  *group // nil: there are no jobs
+	turn   *sim.Turn
+	job    *job // that this shell is, or is in; nil: the script itself
+	bodies *bodies
+	jobs   shellJobs
+	ran    atomic.Int64 // commands since it began to take turns
 }
 
 // failure is the last command that ended with another status than 0.
@@ -65,9 +76,12 @@ func (s *Session) note(f failure) {
 }
 
 // intoPipe reports whether w leads to the next command of a pipeline.
-func intoPipe(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
+func intoPipe(w io.Writer) bool { return isPipe(w) }
+
+// isPipe reports whether a stream leads to or from another command of a pipeline.
+func isPipe(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok || f == nil {
 		return false
 	}
 	info, err := f.Stat()
@@ -75,7 +89,7 @@ func intoPipe(w io.Writer) bool {
 }
 
 // NewSession gives a shell of its own.
-func (c *Console) NewSession() *Session { return &Session{c: c} }
+func (c *Console) NewSession() *Session { return &Session{c: c, bodies: &bodies{}} }
 
 // copy is another shell with the same variables, functions and folder, as a shell's
 // jobs get them. s is busy, and no line runs in it.
@@ -99,16 +113,21 @@ func (s *Session) exec(ctx context.Context, dir, line string, io control.Streams
 	if s.source == "" {
 		s.source = "console"
 	}
-	why := oneAtATime
-	if io.Behind != nil {
-		why = partOfALine
+	into := s.bodies
+	if !s.script {
+		into = nil
 	}
-	file, err := parse(line, "", why)
+	file, err := parse(line, "", partOfALine, into)
 	if err != nil {
 		fmt.Fprintf(io.Err, "%v\n", err)
 		return 2
 	}
 	return s.run(ctx, io, func(ctx context.Context) error {
+		if s.script {
+			var end func()
+			ctx, end = s.withJobs(ctx)
+			defer end()
+		}
 		if err := s.enter(ctx, dir); err != nil {
 			return err
 		}
@@ -126,7 +145,7 @@ func (s *Session) enter(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("console: cd: %w", err)
 	}
-	file, err := parse("cd "+name, "", oneAtATime)
+	file, err := parse("cd "+name, "", partOfALine, nil)
 	if err != nil {
 		return err
 	}
@@ -146,7 +165,8 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 	defer done()
 	s.stdin, s.lend = stdin, streams.Lend
 	var writing sync.Mutex
-	out, errOut := &inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}
+	s.out = &output{to: [2]io.Writer{&inTurn{&writing, orDiscard(streams.Out)}, &inTurn{&writing, orDiscard(streams.Err)}}}
+	out, errOut := &stream{s.out, 0}, &stream{s.out, 1}
 	if s.runner == nil {
 		s.runner, err = interp.New(s.options(stdin, out, errOut)...)
 		if err != nil {
@@ -224,27 +244,38 @@ func orDiscard(w io.Writer) io.Writer {
 	return w
 }
 
-// What is said of an & in a script, and at the prompt of the explorer, which takes off the
-// & of a line that is one command and says it in [control.Streams].
+// What is said of an & where there can be none: at the prompt of the explorer, which takes off the & of a line
+// that is one command and says it in [control.Streams], and in a shell within a shell that is typed there.
 const (
-	oneAtATime  = "a script runs one command at a time, so that it leaves the same trace every time: there is no & here. timeout 30s COMMAND ends what would wait for ever; in the explorer, a line that ends in & runs in the background"
 	inPart      = "& is not possible in a shell within a shell: put it behind the whole command"
 	partOfALine = "& puts a whole line behind, not a part of it: type what is to run first as a line of its own, or { A; B; } & to put both behind"
+	noCoproc    = "there is no coproc here, nor &| and &!: a script has &"
 )
 
-// parse reads a script and refuses what a shell that runs one command at a time
-// cannot do; why is what it says of an &.
-func parse(text, name, why string) (*syntax.File, error) {
+// parse reads a text of a shell. An "X &" goes into bodies; where there are none, why says that there can be
+// no &.
+func parse(text, name, why string, into *bodies) (*syntax.File, error) {
 	file, err := script.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if st, ok := n.(*syntax.Stmt); ok && (st.Background || st.Coprocess || st.Disown) && err == nil {
+		if c, ok := n.(*syntax.CoprocClause); ok && err == nil {
+			err = fmt.Errorf("%s: %s", place(name, c.Pos().Line()), noCoproc)
+		}
+		st, ok := n.(*syntax.Stmt)
+		switch {
+		case !ok || err != nil:
+		case st.Coprocess || st.Disown:
+			err = fmt.Errorf("%s: %s", place(name, st.Pos().Line()), noCoproc)
+		case st.Background && into == nil:
 			err = fmt.Errorf("%s: %s", place(name, st.Pos().Line()), why)
 		}
 		return true
 	})
+	if err == nil && into != nil {
+		into.take(file)
+	}
 	return file, err
 }
 
@@ -266,10 +297,10 @@ func help(ctx context.Context, args []string) ([]string, error) {
 	if runtime.Callers(mostFrames, pc[:]) > 0 {
 		return nil, fmt.Errorf("%s: too many functions or scripts run in one another", args[0])
 	}
-	if len(args) != 1 || args[0] != "help" {
-		return args, nil
-	}
 	s := session(ctx)
+	if args, err := s.calls(ctx, args); err != nil || len(args) != 1 || args[0] != "help" {
+		return args, err
+	}
 	w := orDiscard(interp.HandlerCtx(ctx).Stdout)
 	var others []string
 	for _, name := range s.c.Commands() {
@@ -302,6 +333,9 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		s := session(ctx)
 		hc := interp.HandlerCtx(ctx)
+		if args[0] == startJob {
+			return s.started(s.start(ctx, args[1]), hc)
+		}
 		var last lastLine
 		errOut := io.MultiWriter(orDiscard(hc.Stderr), &last)
 		inv := &command.Invocation{
@@ -318,13 +352,21 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		if f, ok := hc.Stdin.(*os.File); ok {
 			inv.Piped = f != s.stdin
 		}
+		if inv.Piped && isPipe(hc.Stdin) || isPipe(hc.Stdout) {
+			ctx = context.WithValue(ctx, inPipeline{}, true)
+		}
+		inv.Behind = s.job != nil
+		inv.AtOnce = s.turn.Begun() && !isPipe(hc.Stdout)
 		if s.source != "console" && !strings.Contains(s.source, ":") {
 			inv.Source = fmt.Sprintf("%s:%d", s.source, hc.Pos.Line())
 		}
-		exit := s.invoke(ctx, inv)
+		exit, err := s.inTurn(ctx, inv)
+		if err != nil {
+			return err
+		}
 		if exit != 0 {
 			s.note(failure{
-				line: hc.Pos.Line(), words: quoteAll(args), exit: exit, event: inv.Cause, err: last.String(),
+				line: hc.Pos.Line(), words: quoteAll(inv.Args), exit: exit, event: inv.Cause, err: last.String(),
 				offset: hc.Pos.Offset(), piped: intoPipe(hc.Stdout),
 			})
 			return interp.NewExitStatus(uint8(exit))
@@ -396,11 +438,11 @@ func (c *Console) RunFile(ctx context.Context, path string, io control.Streams) 
 // RunScript is [Console.RunFile] for a script that is no file; name is what
 // errors and the trace call it.
 func (c *Console) RunScript(ctx context.Context, name, text string, io control.Streams) error {
-	file, err := parse(text, filepath.Base(name), oneAtATime)
+	s := c.NewSession()
+	file, err := parse(text, filepath.Base(name), "", s.bodies)
 	if err != nil {
 		return err
 	}
-	s := c.NewSession()
 	s.busy.Lock()
 	defer s.busy.Unlock()
 	s.source, s.script, s.columns = filepath.Base(name), true, io.Columns
@@ -408,6 +450,8 @@ func (c *Console) RunScript(ctx context.Context, name, text string, io control.S
 		if err := interp.Params("-e")(s.runner); err != nil {
 			return err
 		}
+		ctx, end := s.withJobs(ctx)
+		defer end()
 		var last error
 		for _, st := range file.Stmts {
 			s.failed = failure{}

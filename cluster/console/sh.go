@@ -77,12 +77,18 @@ func (s *Session) subshell(ctx context.Context, inv *command.Invocation, text, n
 		fmt.Fprintf(inv.Err, "%s: more than %d shells run in one another\n", inv.Args[0], mostShells)
 		return 2
 	}
-	file, err := parse(text, name, inPart)
+	inner := s.c.NewSession()
+	into := inner.bodies
+	if s.group == nil {
+		into = nil
+	}
+	file, err := parse(text, name, inPart, into)
 	if err != nil {
 		fmt.Fprintf(inv.Err, "%s: %v\n", inv.Args[0], err)
 		return 2
 	}
-	inner := s.c.NewSession()
+	inner.group, inner.turn, inner.job = s.group, s.turn, s.job
+	inner.out = &output{to: [2]io.Writer{inv.Out, inv.Err}}
 	inner.within, inner.source, inner.script, inner.columns, inner.lend, inner.stdin = s.within, s.source, s.script, s.columns, s.lend, s.stdin
 	var exported []string
 	if inv.Env != nil {
@@ -102,7 +108,7 @@ func (s *Session) subshell(ctx context.Context, inv *command.Invocation, text, n
 	if _, is := inv.In.(*os.File); !is {
 		inner.stdin = nil // it is none of the person's keys
 	}
-	options := append(s.options(in, inv.Out, inv.Err), interp.Env(expand.ListEnviron(exported...)), interp.Dir(inv.Dir))
+	options := append(s.options(in, &stream{inner.out, 0}, &stream{inner.out, 1}), interp.Env(expand.ListEnviron(exported...)), interp.Dir(inv.Dir))
 	if len(params) > 0 {
 		options = append(options, interp.Params(params...))
 	}

@@ -75,8 +75,8 @@ func watch(ctx context.Context, inv *command.Invocation) int {
 		fmt.Fprintln(inv.Err, "usage: watch [-n SECONDS] [-t] [-g] [-e] COMMAND   (every so many seconds of virtual time; ctrl+c ends it)")
 		return 1
 	}
-	if inv.Script && !command.Ends(ctx) && !change {
-		fmt.Fprintln(inv.Err, "watch: it never ends by itself, and this is a script: put timeout 30s before it, or use watch -g, kubectl wait or kviz wait")
+	if inv.Script && !command.Ends(ctx) && !change && !inv.Behind {
+		fmt.Fprintln(inv.Err, "watch: it never ends by itself, and this is a script: put timeout 30s before it or & behind it, or use watch -g, kubectl wait or kviz wait")
 		return 1
 	}
 	if !inv.MayWait() {

@@ -26,12 +26,30 @@ type Caller struct {
 	Causes  []trace.ID    // what made the sender send it
 	Waits   bool          // for the end of a watch: until then, time passes for it
 	Most    time.Duration // how long a watch lasts, virtual; 0: as the request says
+	Feed    *Feed         // of a watch whose sender waits in virtual time for what comes; else nil
 
 	// Shows says that the sender does not count as User: it presents Certificates, and
 	// has the key of the first one, or a bearer token in the request's header, and the
 	// pipeline authenticates it.
 	Shows        bool
 	Certificates []*x509.Certificate
+}
+
+// Feed is what has come of a watch. It belongs to the kernel's goroutine.
+type Feed struct {
+	Came    int // events
+	Over    bool
+	Changed sim.Cond
+}
+
+// add notes what has come, or that no more will.
+func (f *Feed) add(events int, over bool) {
+	if f == nil {
+		return
+	}
+	f.Came += events
+	f.Over = f.Over || over
+	f.Changed.Broadcast()
 }
 
 type callerKey struct{}

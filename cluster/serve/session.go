@@ -78,8 +78,14 @@ func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *request.
 		back.write()
 	}, one.leave)
 	one.streams = streams
-	defer context.AfterFunc(ctx, one.leave)()
+	inTurn := sim.TurnOf(ctx) != nil
+	if !inTurn {
+		defer context.AfterFunc(ctx, one.leave)()
+	}
 	code, err := h.execute(ctx, caller, of, s, one)
+	if inTurn && ctx.Err() != nil {
+		one.leave() // in the sender's turn
+	}
 	back.close()
 	<-flushed
 	if err == nil {

@@ -100,7 +100,7 @@ func TestAnswersWaitForTheirTurn(t *testing.T) {
 // While something is written to a client that takes nothing, others encode.
 func TestAClientThatTakesNothingKeepsNobodyFromEncoding(t *testing.T) {
 	h := &Handler{cfg: Config{Untaken: time.Hour}, unread: &unread{}, turns: make(turns, 1)}
-	r, w := io.Pipe()
+	w := newLocalPipe(false)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -111,12 +111,12 @@ func TestAClientThatTakesNothingKeepsNobodyFromEncoding(t *testing.T) {
 		_, _ = to.Write([]byte("text"))
 	}()
 	one := make([]byte, 1)
-	if _, err := io.ReadFull(r, one); err != nil { // the rest waits
+	if _, err := io.ReadFull(w, one); err != nil { // the rest waits
 		t.Fatal(err)
 	}
 	h.turns.take()
 	h.turns.give()
-	r.Close()
+	w.leave()
 	<-written
 	if len(h.turns) != 0 {
 		t.Error("a turn was not given up")

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"kviz/cluster/sim"
 )
 
 // Transport is the way in from inside the process: an http.RoundTripper that
@@ -19,14 +21,16 @@ type localTransport struct{ h *Handler }
 // answer has been written or its body closed.
 func (t localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
-	pr, pw := io.Pipe()
-	w := &localWriter{header: http.Header{}, body: pw, started: make(chan struct{})}
+	pipe := newLocalPipe(sim.TurnOf(ctx) != nil)
+	w := &localWriter{header: http.Header{}, body: pipe, started: make(chan struct{})}
 	inner := r.Clone(ctx)
 	inner.RequestURI = r.URL.RequestURI()
 	if inner.Body == nil {
 		inner.Body = http.NoBody
 	}
+	ended := make(chan struct{})
 	t.h.cfg.Kernel.Beside("request "+r.Method+" "+r.URL.Path, func() {
+		defer close(ended)
 		defer cancel()
 		defer func() {
 			if v := recover(); v != nil && v != http.ErrAbortHandler {
@@ -40,7 +44,10 @@ func (t localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-w.started:
 	case <-r.Context().Done():
 		cancel()
-		pr.CloseWithError(r.Context().Err())
+		pipe.leave()
+		if sim.TurnOf(ctx) != nil {
+			<-ended // what is left of the request is done in its sender's turn
+		}
 		return nil, r.Context().Err()
 	}
 	if w.err != nil {
@@ -52,14 +59,14 @@ func (t localTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{
 		Status: http.StatusText(w.code), StatusCode: w.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.sent, Body: &localBody{pr, cancel}, ContentLength: -1, Request: r,
+		Header: w.sent, Body: &localBody{pipe, cancel}, ContentLength: -1, Request: r,
 	}, nil
 }
 
 // localWriter is the ResponseWriter of a request without a socket.
 type localWriter struct {
 	header  http.Header
-	body    *io.PipeWriter
+	body    *localPipe
 	once    sync.Once
 	started chan struct{}
 	code    int         // set before started is closed
@@ -96,16 +103,91 @@ var errGone = errors.New("the request ended without an answer")
 
 func (w *localWriter) finish() {
 	w.fail(errGone)
-	_ = w.body.Close()
+	w.body.end()
 }
 
 // localBody ends the handler when the client closes the body.
 type localBody struct {
-	*io.PipeReader
+	*localPipe
 	cancel context.CancelFunc
 }
 
 func (b *localBody) Close() error {
 	b.cancel()
-	return b.PipeReader.Close()
+	b.leave()
+	return nil
+}
+
+// localPipe carries an answer, and holds nothing of it. A writer in step goes on only when its reader has
+// come back for more, and so has done with what was written: who sends a request in its turn computes on
+// one side of it at a time.
+type localPipe struct {
+	inStep bool
+
+	mu    sync.Mutex
+	moved sync.Cond
+	b     []byte // what is written
+	reads bool   // somebody waits for more
+	over  bool   // no more is written
+	gone  bool   // no more is read
+}
+
+func newLocalPipe(inStep bool) *localPipe {
+	p := &localPipe{inStep: inStep}
+	p.moved.L = &p.mu
+	return p
+}
+
+// Write is [io.Writer].
+func (p *localPipe) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.b = b
+	p.moved.Broadcast()
+	for !p.gone && (len(p.b) > 0 || p.inStep && !p.reads) {
+		p.moved.Wait()
+	}
+	left := len(p.b)
+	p.b = nil
+	if p.gone {
+		return len(b) - left, io.ErrClosedPipe
+	}
+	return len(b), nil
+}
+
+// Read is [io.Reader].
+func (p *localPipe) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reads = true
+	defer func() { p.reads = false }()
+	p.moved.Broadcast()
+	for !p.gone && !p.over && len(p.b) == 0 {
+		p.moved.Wait()
+	}
+	switch {
+	case p.gone:
+		return 0, io.ErrClosedPipe
+	case len(p.b) == 0:
+		return 0, io.EOF
+	}
+	n := copy(b, p.b)
+	p.b = p.b[n:]
+	p.moved.Broadcast()
+	return n, nil
+}
+
+// end says that no more is written, leave that no more is read.
+func (p *localPipe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	p.moved.Broadcast()
+}
+
+func (p *localPipe) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	p.moved.Broadcast()
 }

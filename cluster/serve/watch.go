@@ -33,6 +33,7 @@ type stream struct {
 	watch  client.Watch
 	h      *Handler
 	number uint64 // of the request
+	feed   *Feed  // of its sender, who may be nobody
 	over   bool   // the watch has ended; kernel's goroutine, as what follows
 	unread bool   // nobody reads
 
@@ -101,7 +102,7 @@ type timed struct {
 // ends or its time (virtual) is over. A caller that waits is somebody for whom time
 // has to pass until then.
 func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller Caller, number uint64) *stream {
-	s := &stream{watch: w, h: h, number: number, wake: make(chan struct{}, 1)}
+	s := &stream{watch: w, h: h, number: number, feed: caller.Feed, wake: make(chan struct{}, 1)}
 	limit := minWatch + time.Duration(t.Rand().Int64N(int64(minWatch)))
 	if n := req.List.TimeoutSeconds; n != nil && *n > 0 {
 		limit = time.Duration(*n) * time.Second
@@ -120,10 +121,16 @@ func (h *Handler) feed(t *sim.Task, w client.Watch, req *request.Request, caller
 			w.Stop() // the client watches again
 		}
 	})
-	if k := t.Kernel(); caller.Waits {
+	k := t.Kernel()
+	if caller.Waits {
 		k.AddDemand(1)
-		task.OnEnd(func() { k.AddDemand(-1) })
 	}
+	task.OnEnd(func() {
+		if caller.Waits {
+			k.AddDemand(-1)
+		}
+		caller.Feed.add(0, true)
+	})
 	return s
 }
 
@@ -141,6 +148,7 @@ func (s *stream) follow(t *sim.Task) {
 			continue
 		}
 		s.put(timed{e, t.Now()})
+		s.feed.add(1, false)
 		if b, ok := s.watch.(bounded); ok {
 			if n, waited, stuck := s.stuck(b.Room()); stuck {
 				b.TooSlow(n, waited)

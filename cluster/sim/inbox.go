@@ -19,17 +19,27 @@ type inbox struct {
 }
 
 func (b *inbox) put(fn func(), control bool) bool {
+	if control {
+		return b.putBoth(nil, fn)
+	}
+	return b.putBoth(fn, nil)
+}
+
+// putBoth leaves outside work and a control function at one moment; either may be nil.
+func (b *inbox) putBoth(work, control func()) bool {
 	b.mu.Lock()
 	if b.isEnd || b.isStop.Load() {
 		b.mu.Unlock()
 		return false
 	}
-	if control {
-		b.control = append(b.control, fn)
-	} else {
-		b.work = append(b.work, fn)
+	if control != nil {
+		b.control = append(b.control, control)
+		b.pending.Add(1)
 	}
-	b.pending.Add(1)
+	if work != nil {
+		b.work = append(b.work, work)
+		b.pending.Add(1)
+	}
 	b.mu.Unlock()
 	b.ring()
 	return true

@@ -64,34 +64,42 @@ func (k *Kernel) Attend(ctx context.Context, p *Process, name string, fn func(*T
 
 // CallAs is [Kernel.Call] for a task that cannot be recorded as data: it is made again by
 // code that is run again, which key names. In a repeated run it waits for its place.
+//
+// Who has no turn with him computes for whoever has it: only commands are known by a key.
 func (k *Kernel) CallAs(ctx context.Context, key string, p *Process, name string, fn func(*Task)) error {
-	done := make(chan struct{})
-	var broken error
-	posted := k.putAs(key, false, func() { k.Start(p, name, fn, func(err error) { broken = err; close(done) }) })
-	if err := k.await(ctx, done, posted); err != nil {
-		return err
+	turn := TurnOf(ctx)
+	if turn == nil {
+		turn = k.turns.now.Load()
 	}
-	return broken
+	return k.call(ctx, turn, p, name, fn, func(start, yield func()) bool { return k.putAs(key, start, yield) })
 }
 
 // DoAs is [Kernel.Do] of the same kind.
 func (k *Kernel) DoAs(key string, fn func()) error {
 	done := make(chan struct{})
-	return k.await(context.Background(), done, k.putAs(key, true, func() { defer close(done); fn() }))
+	return k.await(context.Background(), done, nil, k.putAs(key, nil, func() { defer close(done); fn() }))
 }
 
-// putAs posts what key's code asks for, and reports whether the kernel still runs.
-func (k *Kernel) putAs(key string, control bool, fn func()) bool {
-	one := &asked{key: key, control: control, fn: func() {
+// putAs posts what key's code asks for, as work or, without any, as a control function; of work,
+// control is what goes with it. It reports whether the kernel still runs.
+func (k *Kernel) putAs(key string, work, control func()) bool {
+	one := &asked{control: work == nil, key: key, fn: func() {
 		k.Enter(InputTask, key)
-		fn()
+		if work != nil {
+			work()
+		} else {
+			control()
+		}
 	}}
 	if !k.repeating.Load() {
-		return k.inbox.put(one.fn, control)
+		if one.control {
+			return k.inbox.put(one.fn, true)
+		}
+		return k.inbox.putBoth(one.fn, control)
 	}
 	return k.PostControl(func() {
 		if k.again == nil {
-			k.inbox.put(one.fn, control)
+			k.inbox.put(one.fn, one.control)
 			return
 		}
 		k.again.asked = append(k.again.asked, one)

@@ -94,6 +94,7 @@ type Kernel struct {
 	gate  gate
 	pace  pace
 	inbox inbox
+	turns turns
 
 	stalled  int // awaits past their due time whose store operation has not ended
 	stopping bool
@@ -180,7 +181,7 @@ func (k *Kernel) Run(ctx context.Context) (err error) {
 		if k.failure != nil || k.inbox.stopped() {
 			break
 		}
-		if k.letIn() {
+		if k.letIn() || k.give() {
 			continue
 		}
 		switch {
@@ -346,7 +347,7 @@ func (k *Kernel) PostControl(fn func()) bool { return k.inbox.put(fn, true) }
 // returns when it has run. It must not be called from the kernel's goroutine.
 func (k *Kernel) Do(fn func()) error {
 	done := make(chan struct{})
-	return k.await(context.Background(), done, k.PostControl(func() { defer close(done); fn() }))
+	return k.await(context.Background(), done, nil, k.PostControl(func() { defer close(done); fn() }))
 }
 
 // Call runs fn as a task of process p, as work from outside, and returns when
@@ -355,22 +356,65 @@ func (k *Kernel) Do(fn func()) error {
 // waiting, not the task. enter, if given, is called first, to note what enters
 // (see Enter). A panic in fn is the error, a [*PanicError]: it is of one caller.
 func (k *Kernel) Call(ctx context.Context, p *Process, name string, fn func(*Task), enter ...func()) error {
+	return k.call(ctx, TurnOf(ctx), p, name, fn, func(start, yield func()) bool {
+		return k.inbox.putBoth(func() {
+			for _, note := range enter {
+				note()
+			}
+			start()
+		}, yield)
+	})
+}
+
+// call is Call for who has a turn or none; post posts start, which begins the task, and yield.
+func (k *Kernel) call(ctx context.Context, turn *Turn, p *Process, name string, fn func(*Task), post func(start, yield func()) bool) error {
+	if err := turn.leaves(ctx); err != nil {
+		return err
+	}
 	done := make(chan struct{})
 	var broken error
-	ok := k.Post(func() {
-		for _, note := range enter {
-			note()
+	var yield func()
+	var roused chan struct{}
+	if turn != nil {
+		yield, roused = turn.yield, turn.roused
+	}
+	came, over, left := false, false, false // kernel's goroutine
+	posted := post(func() {
+		k.Start(p, name, fn, func(err error) {
+			broken, came, over = err, turn == nil || !turn.isRoused(), true
+			turn.back()
+			if left {
+				k.AddDemand(1) // it was given back
+			}
+			close(done)
+		})
+	}, yield)
+	err := k.await(ctx, done, roused, posted)
+	if turn != nil && !errors.Is(err, ErrStopped) {
+		turn.returns(err)
+		ended := false // before it was roused, whichever of the two was noticed first
+		if k.Do(func() {
+			if ended = came; !over && turn.isRoused() {
+				left = true
+				k.AddDemand(-1) // nobody waits for it
+			}
+		}) == nil {
+			switch {
+			case ended:
+				err = nil
+			case err == nil:
+				err = context.Canceled
+			}
 		}
-		k.Start(p, name, fn, func(err error) { broken = err; close(done) })
-	})
-	if err := k.await(ctx, done, ok); err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	return broken
 }
 
-// await waits for the end of what was posted, if it was.
-func (k *Kernel) await(ctx context.Context, done <-chan struct{}, posted bool) error {
+// await waits for the end of what was posted, if it was, or until roused is closed.
+func (k *Kernel) await(ctx context.Context, done, roused <-chan struct{}, posted bool) error {
 	if !posted {
 		return ErrStopped
 	}
@@ -379,6 +423,8 @@ func (k *Kernel) await(ctx context.Context, done <-chan struct{}, posted bool) e
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-roused:
+		return context.Canceled
 	case <-k.inbox.closed():
 		select {
 		case <-done:

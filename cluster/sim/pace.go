@@ -13,6 +13,7 @@ type pace struct {
 	speed    float64 // virtual seconds in a real one; Max for no limit
 	demanded bool    // time passes only while somebody waits for something
 	demand   int
+	held     bool // a part of a script computes (see Turn)
 	slowed   bool // the store cannot answer: no faster than real time
 	free     bool // a run is run again: as fast as possible, whoever waits
 	skipTo   time.Duration
@@ -46,7 +47,7 @@ func (p *pace) rebase(now, next time.Duration) {
 	p.wall = p.wall.Add(ahead)
 }
 
-func (p *pace) mayAdvance() bool { return p.free || !p.demanded || p.demand > 0 }
+func (p *pace) mayAdvance() bool { return p.free || !p.demanded || p.demand > 0 && !p.held }
 
 // rate is how many virtual seconds pass in a real one just now; Max for no limit.
 func (p *pace) rate() float64 {

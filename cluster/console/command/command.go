@@ -50,6 +50,10 @@ type Invocation struct {
 	Within func(name string) (path string, err error)
 	Env    expand.Environ
 
+	// Behind says that it runs in the background of a script, which ends it at the latest. AtOnce says that
+	// it can be seen what it prints while it waits: other parts of the script run meanwhile.
+	Behind, AtOnce bool
+
 	// Untold is set by a command that prints what is not the same in every run, and
 	// stays out of the trace.
 	Untold bool

@@ -188,9 +188,9 @@ func (call *commandLine) refused(inv *command.Invocation, limited bool) string {
 	}
 	switch call.words[0] {
 	case "lock":
-		return "lock: it holds the lock until it is interrupted, and the console runs one command at a time. What it does: lease grant, txn with create(KEY) = \"0\", put --lease"
+		return "lock: it holds the lock until it is interrupted, which nobody does here. What it does: lease grant, txn with create(KEY) = \"0\", put --lease"
 	case "elect":
-		return "elect: it stays elected until it is interrupted, and the console runs one command at a time. What it does: lease grant, txn with create(KEY) = \"0\", put --lease"
+		return "elect: it stays elected until it is interrupted, which nobody does here. What it does: lease grant, txn with create(KEY) = \"0\", put --lease"
 	case "make-mirror":
 		return "make-mirror: it copies to another cluster for ever, and there is none here; use snapshot save and kviz restore"
 	case "check":
@@ -202,7 +202,7 @@ func (call *commandLine) refused(inv *command.Invocation, limited bool) string {
 		case call.has("--"):
 			return "watch: the console runs no other programs, so nothing can follow --; use the output in a pipe"
 		case inv.Script && !call.rev && !limited:
-			return "watch: it never ends by itself, and this is a script: put timeout 30s before it, or --rev N to see what there is from revision N on"
+			return "watch: it never ends by itself, and this is a script: put timeout 30s before it or & behind it, or --rev N to see what there is from revision N on"
 		}
 	case "lease":
 		if call.words[1] == "keep-alive" && !call.has("--once") {

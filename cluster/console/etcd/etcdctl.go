@@ -17,7 +17,7 @@ func (c *Clients) Ctl(ctx context.Context, inv *command.Invocation) int {
 		fmt.Fprintf(inv.Err, "Error: %v\n", err)
 		return 128 // etcd's ExitBadArgs
 	}
-	if why := call.refused(inv, command.Ends(ctx)); why != "" {
+	if why := call.refused(inv, command.Ends(ctx) || inv.Behind); why != "" {
 		fmt.Fprintf(inv.Err, "etcdctl %s\n", why)
 		return 1
 	}

@@ -11,6 +11,8 @@ import (
 
 	"kviz/cluster/console/command"
 	"kviz/cluster/serve"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // following is kubectl get --watch. Its watch is one at the API server like any
@@ -23,11 +25,13 @@ type following struct {
 	answers map[string]answer
 	watch   *http.Response
 	stop    context.CancelFunc // of the watch
+	feed    *serve.Feed        // what has come of it by virtual time, where its command takes turns with others
 
 	mu    sync.Mutex
 	came  []byte // of the watch's body
 	ended bool
 	wake  chan struct{}
+	known int // events that were waited for
 }
 
 // answer is what a request was answered with.
@@ -70,7 +74,11 @@ func (f *following) open(t *transport, r *http.Request) (*http.Response, error) 
 	if f.watch == nil {
 		caller := t.caller(r)
 		caller.Waits, caller.Most = f.most > 0, f.most // who watches until he stops it makes no time pass
-		ctx, stop := context.WithCancel(t.ctx)
+		all := t.ctx
+		if f.feed != nil {
+			caller.Feed, all = f.feed, context.WithoutCancel(all) // it ends in the command's turn
+		}
+		ctx, stop := context.WithCancel(all)
 		resp, err := t.base.RoundTrip(r.Clone(serve.WithCaller(ctx, caller)))
 		if err != nil || resp.StatusCode != http.StatusOK {
 			defer stop()
@@ -127,6 +135,9 @@ func (k *run) follow(ctx context.Context, args []string, flags *parsed) int {
 	}
 	args = without(args, map[string]bool{"--request-timeout": true})
 	f := &following{most: limit, answers: map[string]answer{}, wake: make(chan struct{}, 1)}
+	if sim.TurnOf(ctx) != nil {
+		f.feed = &serve.Feed{}
+	}
 	k.transport.following = f
 	r := k.once(args)
 	if exit := k.print(r); exit != 0 || f.watch == nil {
@@ -134,12 +145,7 @@ func (k *run) follow(ctx context.Context, args []string, flags *parsed) int {
 	}
 	gone := k.tell(ctx, f, args, r)
 	f.stop()
-	for { // until nothing of the watch is left
-		if _, ended := f.events(); ended {
-			break
-		}
-		<-f.wake
-	}
+	f.drain()
 	if !gone && ctx.Err() != nil {
 		return 130
 	}
@@ -149,13 +155,18 @@ func (k *run) follow(ctx context.Context, args []string, flags *parsed) int {
 // tell prints what comes, as kubectl prints it; true says that nobody reads it.
 func (k *run) tell(ctx context.Context, f *following, args []string, said result) (gone bool) {
 	for told, last := 0, false; !last; {
-		select {
-		case <-f.wake:
-		case <-ctx.Done():
-			return false
-		}
 		var events []byte
-		if events, last = f.events(); len(events) == told || k.inv.Script && !last { // a script is not read before the command's end
+		if f.feed != nil {
+			events, last = f.await(ctx, k.inv.Kernel, k.inv.Cause)
+		} else {
+			select {
+			case <-f.wake:
+			case <-ctx.Done():
+				return false
+			}
+			events, last = f.events()
+		}
+		if len(events) == told || k.inv.Script && !k.inv.AtOnce && !last { // a script is not read before the command's end
 			continue
 		}
 		told = len(events)
@@ -176,11 +187,43 @@ func (k *run) tell(ctx context.Context, f *following, args []string, said result
 	return false
 }
 
+// await waits, in virtual time, until more has come than is known; ended is true when no more will, or when
+// the command is ended.
+func (f *following) await(ctx context.Context, kernel *command.Kernel, cause trace.ID) (b []byte, ended bool) {
+	came := 0
+	err := kernel.Wait(ctx, cause, "watch", func(t *sim.Task) {
+		for f.feed.Came == f.known && !f.feed.Over {
+			f.feed.Changed.Wait(t)
+		}
+	})
+	if kernel.Do(func() { came, ended = f.feed.Came, f.feed.Over }) != nil {
+		return nil, true
+	}
+	f.known = came
+	for { // until it has come here too, which does not take virtual time
+		b, last := f.events()
+		if last || bytes.Count(b, []byte{'\n'}) >= came {
+			return b, ended || last || err != nil
+		}
+		<-f.wake
+	}
+}
+
+// drain waits until nothing of the watch is left.
+func (f *following) drain() {
+	for {
+		if _, ended := f.events(); ended {
+			return
+		}
+		<-f.wake
+	}
+}
+
 // endless says that a script's watch would never end, if that is so.
 func (k *run) endless(ctx context.Context, limit time.Duration) bool {
-	if !k.inv.Script || limit > 0 || command.Ends(ctx) {
+	if !k.inv.Script || limit > 0 || command.Ends(ctx) || k.inv.Behind {
 		return false
 	}
-	fmt.Fprintln(k.inv.Err, "error: kubectl get --watch never ends by itself, and this is a script: put timeout 30s before it, or use kubectl wait or kviz wait")
+	fmt.Fprintln(k.inv.Err, "error: kubectl get --watch never ends by itself, and this is a script: put timeout 30s before it or & behind it, or use kubectl wait or kviz wait")
 	return true
 }

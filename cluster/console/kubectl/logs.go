@@ -19,8 +19,8 @@ var _ = simulated.Say(simulated.Statement{
 // followLogs is logs --follow: what is there, then what comes, until the container ends.
 func (k *run) followLogs(ctx context.Context, args []string, flags *parsed) int {
 	limit := flags.timeout("request-timeout")
-	if k.inv.Script && limit <= 0 && !command.Ends(ctx) {
-		fmt.Fprintln(k.inv.Err, "error: kubectl logs --follow may never end, and this is a script: leave -f out, or put timeout 30s before it")
+	if k.inv.Script && limit <= 0 && !command.Ends(ctx) && !k.inv.Behind {
+		fmt.Fprintln(k.inv.Err, "error: kubectl logs --follow may never end, and this is a script: leave -f out, or put timeout 30s before it, or & behind it")
 		return 1
 	}
 	once := without(args, map[string]bool{"-f": false, "--follow": false, "--request-timeout": true})

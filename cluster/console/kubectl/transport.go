@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/console/command"
 	"kviz/cluster/serve"
+	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
@@ -256,7 +257,26 @@ func (t *transport) rawWatch(r *http.Request, q url.Values) (*http.Response, err
 	}
 	caller := t.caller(r)
 	caller.Waits = true
-	return t.send(r.WithContext(serve.WithCaller(t.ctx, caller)))
+	if sim.TurnOf(t.ctx) == nil {
+		return t.send(r.WithContext(serve.WithCaller(t.ctx, caller)))
+	}
+	f := &following{feed: &serve.Feed{}, wake: make(chan struct{}, 1)}
+	caller.Feed = f.feed
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.ctx))
+	defer stop()
+	resp, err := t.base.RoundTrip(r.WithContext(serve.WithCaller(ctx, caller)))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	f.watch = resp
+	t.kernel.Beside("kubectl get --raw of a watch", f.read)
+	for ended := false; !ended; {
+		_, ended = f.await(t.ctx, t.kernel, t.cause)
+	}
+	stop()
+	f.drain()
+	b, _ := f.events()
+	return answer{resp.StatusCode, resp.Header, b}.response(r), nil
 }
 
 // endless is how long a log is followed that only the user ends.

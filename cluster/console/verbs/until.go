@@ -130,10 +130,11 @@ func (inv *use) runUntilStanding(ctx context.Context, grain trace.Grain, start f
 	if err := start(); err != nil {
 		return inv.did(err)
 	}
-	if err := k.Do(func() { k.AddDemand(1) }); err != nil {
+	end, err := k.Demand(ctx)
+	if err != nil {
 		return inv.did(command.ErrStopped)
 	}
-	defer k.Do(func() { k.AddDemand(-1) })
+	defer end()
 	for {
 		standing := false
 		if err := k.Do(func() { standing = k.Paused() }); err != nil {
