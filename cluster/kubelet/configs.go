@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
@@ -23,16 +25,20 @@ type watched struct {
 	users   int
 	changed trace.ID       // the newest watch event
 	frozen  runtime.Object // immutable: no longer watched
+
+	// data is what is in the object seen, read once for all pods of the node.
+	seen runtime.Object
+	data map[string]string
 }
 
-// config is a ConfigMap or Secret that a pod uses, as the kubelet's cache has it, and the
-// event of its newest change.
-func (w *worker) config(t *sim.Task, r client.Resource, name string) (runtime.Object, trace.ID, error) {
+// config is what a ConfigMap or Secret that a pod uses gives it, as the kubelet's cache
+// has it; a missing one is empty if optional. What it gives is shared.
+func (w *worker) config(t *sim.Task, r client.Resource, name string, optional *bool) (payload, error) {
 	kl, ns := w.kl, w.pod.Namespace
 	key := r.Resource + "/" + ns + "/" + name
 	c := kl.configs[key]
 	if c == nil {
-		c = &watched{of: informer.New(kl.p, kl.p.Lane, kl.c, r, ns, informer.Options{FieldSelector: "metadata.name=" + name})}
+		c = &watched{of: informer.New(kl.p, kl.p.Lane, kl.c, r, ns, informer.Options{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})}
 		c.of.AddHandler(informer.Handler{
 			Add:    func(_ *sim.Task, _ runtime.Object, why trace.ID) { c.changed = why },
 			Update: func(_ *sim.Task, _, _ runtime.Object, why trace.ID) { c.changed = why },
@@ -45,21 +51,31 @@ func (w *worker) config(t *sim.Task, r client.Resource, name string) (runtime.Ob
 		w.uses[key] = true
 		c.users++
 	}
-	if c.frozen != nil {
-		return c.frozen, c.changed, nil
+	obj, ok := c.frozen, true
+	if obj == nil {
+		if !c.of.WaitForSyncWithin(t, configPatience) {
+			return payload{}, fmt.Errorf("failed to sync %s cache: timed out waiting for the condition", kindOf(r))
+		}
+		obj, ok = c.of.Get(ns + "/" + name)
 	}
-	if !c.of.WaitForSyncWithin(t, configPatience) {
-		return nil, trace.ID{}, fmt.Errorf("failed to sync %s cache: timed out waiting for the condition", kindOf(r))
+	switch {
+	case !ok && optional != nil && *optional:
+		return payload{version: "none", change: c.changed}, nil
+	case !ok:
+		return payload{}, fmt.Errorf("%s %q not found", kindOf(r), name)
 	}
-	obj, ok := c.of.Get(ns + "/" + name)
-	if !ok {
-		return nil, c.changed, apierrors.NewNotFound(r.GroupResource(), name)
+	if c.seen != obj {
+		c.seen, c.data = obj, dataOf(obj)
 	}
-	if immutable(obj) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return payload{}, err
+	}
+	if c.frozen == nil && immutable(obj) {
 		c.frozen = obj
 		c.of.Stop()
 	}
-	return obj, c.changed, nil
+	return payload{c.data, string(m.GetUID()) + m.GetResourceVersion(), c.changed}, nil
 }
 
 // configPatience is how long a pod waits for the first list.
@@ -102,42 +118,29 @@ type payload struct {
 	change  trace.ID
 }
 
-// configMap gives a ConfigMap's data; a missing one is empty if optional.
 func (w *worker) configMap(t *sim.Task, name string, optional *bool) (payload, error) {
-	obj, change, err := w.config(t, client.ConfigMaps, name)
-	if apierrors.IsNotFound(err) && optional != nil && *optional {
-		return payload{map[string]string{}, "none", change}, nil
-	}
-	if err != nil {
-		return payload{}, notFoundText("configmap", name, err)
-	}
-	cm := obj.(*corev1.ConfigMap)
-	return payload{configMapData(cm), string(cm.UID) + cm.ResourceVersion, change}, nil
-}
-
-func configMapData(cm *corev1.ConfigMap) map[string]string {
-	data := make(map[string]string, len(cm.Data)+len(cm.BinaryData))
-	maps.Copy(data, cm.Data)
-	for k, v := range cm.BinaryData {
-		data[k] = string(v)
-	}
-	return data
+	return w.config(t, client.ConfigMaps, name, optional)
 }
 
 func (w *worker) secret(t *sim.Task, name string, optional *bool) (payload, error) {
-	obj, change, err := w.config(t, client.Secrets, name)
-	if apierrors.IsNotFound(err) && optional != nil && *optional {
-		return payload{map[string]string{}, "none", change}, nil
+	return w.config(t, client.Secrets, name, optional)
+}
+
+// dataOf is what a ConfigMap or Secret holds, as text.
+func dataOf(obj runtime.Object) map[string]string {
+	data := map[string]string{}
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		maps.Copy(data, o.Data)
+		for k, v := range o.BinaryData {
+			data[k] = string(v)
+		}
+	case *corev1.Secret:
+		for k, v := range o.Data {
+			data[k] = string(v)
+		}
 	}
-	if err != nil {
-		return payload{}, notFoundText("secret", name, err)
-	}
-	secret := obj.(*corev1.Secret)
-	data := make(map[string]string, len(secret.Data))
-	for k, v := range secret.Data {
-		data[k] = string(v)
-	}
-	return payload{data, string(secret.UID) + secret.ResourceVersion, change}, nil
+	return data
 }
 
 func notFoundText(kind, name string, err error) error {

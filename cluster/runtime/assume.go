@@ -20,22 +20,21 @@ const assumedUser = 65532
 // Assumption is what is assumed of a container, because its image is not known or its
 // program is not simulated. The zero value is none.
 type Assumption struct {
-	What string // "to run until stopped, as user 65532, and to have /manager"
+	What string // "to run until stopped, as user 65532, with /manager"
 	// Image is set where the image is not known, else Program is not simulated.
 	Image, Program string
 	Field          string // of the container, that it comes from: image, command or args
 }
 
-// String is the assumption as its event has it: "to run until stopped; kviz does not know
-// the image".
+// String is the assumption as its event has it: "to run until stopped (unknown image)".
 func (a Assumption) String() string {
 	switch {
 	case a.What == "":
 		return ""
 	case a.Image != "":
-		return a.What + "; kviz does not know the image"
+		return a.What + " (unknown image)"
 	}
-	return a.What + "; kviz does not simulate " + a.Program
+	return a.What + " (" + a.Program + " is not simulated)"
 }
 
 // Sentence is the assumption for who wrote the container.
@@ -61,37 +60,36 @@ func (c *ContainerConfig) Assume() Assumption {
 	case given:
 		a.Field, a.Program = "args", named(program)
 	}
-	var parts []string
+	what := ""
 	if c.Behaviour == "" {
 		b, assumed := choose(c)
 		switch {
 		case b.Broken != "":
 			return Assumption{}
 		case assumed && b.Exits:
-			parts = append(parts, fmt.Sprintf("to end with exit code 0 after %s", b.After))
+			what = fmt.Sprintf("to end with exit code 0 after %s", b.After)
 		case assumed:
-			parts = append(parts, "to run until stopped")
+			what = "to run until stopped"
 		}
 	}
 	if !known && c.NonRoot {
-		as := "to run as user "
-		if len(parts) > 0 {
-			as = "as user "
+		if as := "as user " + strconv.Itoa(assumedUser); what != "" {
+			what += ", " + as
+		} else {
+			what = "to run " + as
 		}
-		parts = append(parts, as+strconv.Itoa(assumedUser))
 	}
 	if !known && given {
-		parts = append(parts, "to have "+named(program))
+		if with := named(program); what != "" {
+			what += ", with " + with
+		} else {
+			what = "to have " + with
+		}
 	}
-	if n := len(parts); n > 1 {
-		parts[n-1] = "and " + parts[n-1]
-	}
-	if a.What = strings.Join(parts, ", "); len(parts) == 2 {
-		a.What = strings.Join(parts, " ")
-	}
-	if a.What == "" {
+	if what == "" {
 		return Assumption{}
 	}
+	a.What = what
 	return a
 }
 

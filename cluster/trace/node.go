@@ -89,7 +89,7 @@ type RuntimeCall struct {
 	Result    string `json:",omitempty"` // id, address, …
 	Error     string `json:",omitempty"`
 	// Assumed says what a container is assumed to do whose image is not known, or whose
-	// program is not simulated: "to run until stopped; kviz does not know the image".
+	// program is not simulated: "to run until stopped (unknown image)".
 	Assumed string `json:",omitempty"`
 	Took    time.Duration
 }

@@ -112,7 +112,7 @@ func (p *NodePod) Container(name string) *Container {
 }
 
 // Assumed is what is assumed of a container whose image is not known, or whose program is
-// not simulated, such as "to run until stopped; kviz does not know the image"; "" where
+// not simulated, such as "to run until stopped (unknown image)"; "" where
 // nothing is.
 func (p *NodePod) Assumed(container string) string {
 	for _, a := range p.assumed {
