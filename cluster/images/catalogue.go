@@ -95,7 +95,7 @@ var catalogue = map[string]Image{
 	"docker.io/library/mysql":    {Serves: 3306, Entry: Script},
 	"docker.io/library/mariadb":  {Serves: 3306, Entry: Script},
 
-	"docker.io/hashicorp/http-echo":                 {User: "65532", Serves: 5678, base: scratch, own: words(`http-echo`)},
+	"docker.io/hashicorp/http-echo":                 {User: "65532", Serves: 5678, base: scratch, files: "/http-echo /bin/http-echo"},
 	"registry.k8s.io/echoserver":                    {Serves: 8080},
 	"registry.k8s.io/e2e-test-images/agnhost":       {Serves: 8080},
 	"registry.k8s.io/busybox":                       {Entry: Nothing, base: busybox},

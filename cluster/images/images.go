@@ -117,6 +117,10 @@ func (i Image) Lacks(program string) bool {
 	return !inPath[dir] || !i.has(name)
 }
 
+// Ships reports whether a program may be the image's own: one that is not of the system
+// that the image is built on.
+func (i Image) Ships(program string) bool { return i.base == nil || i.own[path.Base(program)] }
+
 func (i Image) has(name string) bool { return i.base[name] || i.own[name] }
 
 // inPath are the directories that programs are in. That one is in another of them is not

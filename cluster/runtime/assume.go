@@ -80,7 +80,11 @@ func (c *ContainerConfig) Assume() Assumption {
 		}
 	}
 	if !known && given {
-		if with := named(program); what != "" {
+		with := named(program)
+		if isShell(path.Base(program)) {
+			with += " and what its script runs"
+		}
+		if what != "" {
 			what += ", with " + with
 		} else {
 			what = "to have " + with

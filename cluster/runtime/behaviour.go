@@ -189,6 +189,9 @@ func choose(cfg *ContainerConfig) (b Behaviour, assumed bool) {
 		return Behaviour{Broken: runcFailed + "error during container init: " + notFound(program)}, false
 	}
 	if len(cfg.Command) == 0 {
+		if repo == "docker.io/curlimages/curl" && len(argv) > 0 && (strings.HasPrefix(argv[0], "-") || cfg.lacks(argv[0])) {
+			argv = slices.Insert(argv, 0, "curl") // as its entry point does
+		}
 		if known && img.Entry == images.Script && len(argv) > 0 && !strings.HasPrefix(argv[0], "-") && cfg.lacks(argv[0]) {
 			return Behaviour{Exits: true, ExitCode: 127, Say: []string{"docker-entrypoint.sh: exec: " + named(argv[0]) + ": not found"}}, false
 		}

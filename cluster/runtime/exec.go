@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,6 +142,29 @@ func (run *running) lacks(c *Container, program string) bool {
 	return c.lacks(program)
 }
 
+// assumed does what a program is assumed to do that is not simulated, and says so. One of a
+// probe or hook succeeds, and so does one of a container's script that is the image's own;
+// but the last one of a server's script is the server.
+func (sh *shell) assumed(program string) bool {
+	said := func(what string) {
+		fmt.Fprintf(sh.err, "kviz does not simulate %s: it is assumed to %s\n", named(program), what)
+	}
+	run := sh.c.run
+	img, _ := sh.c.image()
+	if !sh.lenient && (run == nil || run.process != sh.t.Process() || !img.Ships(program)) {
+		return false
+	}
+	if sh.lenient || sh.c.Finishes || !sh.tail {
+		said("succeed")
+		return true
+	}
+	said("run until stopped")
+	run.serves = slices.Concat(run.serves, sh.c.Ports)
+	run.b.IgnoreTerm = false
+	sh.sleep(forever)
+	return true
+}
+
 // performs reports whether a program is one that is simulated.
 func performs(program string) bool {
 	name := program[strings.LastIndexByte(program, '/')+1:]
@@ -162,7 +186,7 @@ func init() { // not a composite literal: the commands refer to the table
 		"false": func(*shell, []string) int { return 1 }, "exit": cmdExit, "test": cmdTest, "[": cmdTest,
 		"hostname": cmdHostname, "env": cmdEnv, "printenv": cmdEnv, "export": cmdExport, "date": cmdDate, "id": cmdID,
 		"break": func(sh *shell, _ []string) int { sh.loop = 1; return 0 }, "continue": func(sh *shell, _ []string) int { sh.loop = 2; return 0 },
-		"exec": func(sh *shell, a []string) int { sh.exited = true; return sh.exec(a) }, "tail": cmdTail, "ps": cmdPs,
+		"exec": func(sh *shell, a []string) int { sh.exited, sh.tail = true, true; return sh.exec(a) }, "tail": cmdTail, "ps": cmdPs,
 		"httpd": cmdListen, "nc": cmdListen, "python": cmdListen, "python3": cmdListen, "nginx": cmdListen,
 		"kubectl": cmdKubectl, "curl": cmdCurl, "wget": cmdWget, "nslookup": cmdNslookup, "kill": cmdKill,
 	}
@@ -196,10 +220,9 @@ func (sh *shell) exec(argv []string) int {
 	if fn := builtins[name]; fn != nil {
 		return fn(sh, argv[1:])
 	}
-	if sh.lenient && !sh.c.lacks(argv[0]) {
-		fmt.Fprintf(sh.out, "kviz does not simulate %s: it is assumed to succeed\n", named(argv[0]))
-		return 0
+	if sh.c.lacks(argv[0]) || !sh.assumed(argv[0]) {
+		fmt.Fprintf(sh.err, "sh: %s: not found\n", argv[0])
+		return 127
 	}
-	fmt.Fprintf(sh.err, "sh: %s: not found\n", argv[0])
-	return 127
+	return 0
 }

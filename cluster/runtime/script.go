@@ -79,7 +79,8 @@ type shell struct {
 	meter    *meter          // shared with all shells of the container
 	words    int             // bytes of variables in the words of the current command
 	depth    int             // shells around it
-	lenient  bool            // of a probe: see Exec
+	lenient  bool            // of a probe or hook: see assumed
+	tail     bool            // the current command is the last one of a script
 	last     int
 	exited   bool
 	loop     int // 1 break, 2 continue
@@ -123,7 +124,13 @@ func (sh *shell) script(text string) int {
 		fmt.Fprintf(sh.err, "sh: %v\n", err)
 		return 2
 	}
-	sh.stmts(list)
+	for i, s := range list {
+		if sh.exited || sh.loop != 0 {
+			break
+		}
+		sh.tail = i == len(list)-1
+		sh.stmt(s)
+	}
 	return sh.last
 }
 
@@ -243,6 +250,11 @@ func (sh *shell) files() map[string]string {
 }
 
 func (sh *shell) command(cmd syntax.Command) {
+	switch cmd.(type) {
+	case *syntax.CallExpr, *syntax.BinaryCmd:
+	default:
+		sh.tail = false
+	}
 	switch c := cmd.(type) {
 	case nil:
 		sh.last = 0
@@ -282,11 +294,15 @@ func (sh *shell) command(cmd syntax.Command) {
 func (sh *shell) binary(c *syntax.BinaryCmd) {
 	switch c.Op {
 	case syntax.AndStmt, syntax.OrStmt:
+		tail := sh.tail
+		sh.tail = false
 		sh.stmt(c.X)
 		if !sh.exited && (sh.last == 0) == (c.Op == syntax.AndStmt) {
+			sh.tail = tail
 			sh.stmt(c.Y)
 		}
 	default: // a pipe: the left side runs to its end first
+		sh.tail = false
 		var buf strings.Builder
 		left := *sh
 		left.out = &bounded{&buf, maxPipe, func() { left.exited, left.last = true, brokenPipe }}
@@ -359,6 +375,7 @@ func (sh *shell) expander() *expand.Config {
 		Env: environ{sh},
 		CmdSubst: func(w io.Writer, cs *syntax.CmdSubst) error {
 			child := *sh
+			child.tail = false
 			child.out = &bounded{w, maxWord, func() { child.fail(errMemory); sh.exited = true }}
 			child.stmts(cs.Stmts)
 			sh.last = child.last
