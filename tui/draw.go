@@ -111,19 +111,39 @@ func (m *Explorer) status() frame.Status {
 // come in the key line.
 const paneHints = 6
 
-// firstHints is after how many of them those stand that are first now.
-const firstHints = 2
+// Places in the key line of what can be done only now: of what the screen is good for now, and of what it is good for too.
+const (
+	firstHints = 2
+	laterHints = 6
+)
 
-// first reports whether an action is what the screen is good for now: in the past, to leave it
-// there; beside another run, to find what differs.
-func (m *Explorer) first(name string) bool {
+// now is the place in the key line of an action that can be done as things stand; 0 where it has that of its rank. In the
+// past it is to leave it there, or to ask when something became inevitable; beside another run to find what differs. Where
+// the cluster stands, steps come first.
+func (m *Explorer) now(name string) int {
 	switch name {
 	case keymap.Fork, keymap.Odds:
-		return m.travel.Past() && m.comparing.other == nil
-	case keymap.Differs, keymap.Outcome, keymap.Compare:
-		return m.comparing.other != nil
+		switch {
+		case m.comparing.other != nil:
+			return 0
+		case m.travel.Past():
+			return firstHints
+		case m.cluster != nil && m.drive.Clock().Paused:
+			return laterHints
+		}
+	case keymap.Compare:
+		switch {
+		case m.comparing.other != nil:
+			return firstHints
+		case len(m.branches) > 1:
+			return laterHints
+		}
+	case keymap.Differs, keymap.Outcome:
+		if m.comparing.other != nil {
+			return firstHints
+		}
 	}
-	return false
+	return 0
 }
 
 // hints are what can be done now, most useful first.
@@ -135,7 +155,7 @@ func (m *Explorer) hints() []keymap.Binding {
 		return keymap.Hints(m.drawer.Keys()...)
 	}
 	var out, last []keymap.Binding
-	early := 0
+	early, later := 0, []keymap.Binding{}
 	for _, b := range m.keys.Ranked() {
 		if !m.useful(b.Action) || b.Action == keymap.Help { // the way to help stands at the right
 			continue
@@ -150,13 +170,21 @@ func (m *Explorer) hints() []keymap.Binding {
 			}
 		}
 		b.SetHelp(b.Help().Key, m.wordsFor(b))
-		if m.first(b.Action) {
+		switch m.now(b.Action) {
+		case firstHints:
 			out = slices.Insert(out, min(len(out), firstHints+early), b)
 			early++
-			continue
+		case laterHints:
+			if b.Action == keymap.Compare { // two runs are there to be compared
+				later = slices.Insert(later, 0, b)
+			} else {
+				later = append(later, b)
+			}
+		default:
+			out = append(out, b)
 		}
-		out = append(out, b)
 	}
+	out = slices.Insert(out, min(len(out), laterHints+early), later...)
 	return forSubject(m.frame.Focused().Host, append(out, last...))
 }
 
@@ -222,6 +250,9 @@ func (m *Explorer) wordsFor(b keymap.Binding) string {
 	case keymap.StepInto:
 		if m.followed().Words != "" {
 			return "step path"
+		}
+		if len(m.branches) > 1 && m.frame.Width() < 100 { // what can be done with two runs is to be seen beside it
+			return "step"
 		}
 		return "step " + m.drive.Grain().String()
 	}

@@ -152,17 +152,17 @@ func TestStartScreenStandsBesideTheBootingCluster(t *testing.T) {
 }
 
 // Where the start screen has not a row for each choice they stand in columns, through which the
-// arrows go; a click goes to one, and says what it does.
+// arrows go, each with what it does; a click goes to one, another chooses it.
 func TestStartScreenInColumns(t *testing.T) {
 	d := explore(t, 80, 24, 12, func(c *Config) {
 		c.Preset, c.StartScreen = "", true
 		c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
 	})
-	d.shows("an apply, told step by step").press("right").shows("the store loses members")
-	d.press("up").shows("what is missing returns").press("home").shows("an apply, told step by step")
-	d.press("right", "left").shows("an apply, told step by step")
+	d.shows("▸ Watch       apply, step by step", "Distributed members are killed    f4", "A whole cluster runs here.").press("right").shows("▸ Distributed")
+	d.press("up").shows("▸ Convergence").press("home").shows("▸ Watch")
+	d.press("right", "left").shows("▸ Watch")
 	x, y := d.at("Distributed")
-	d.mouse(x+1, y).shows("the store loses members")
+	d.mouse(x+1, y).shows("▸ Distributed")
 	d.mouse(x+1, y).hides("a debugger for Kubernetes")
 }
 
@@ -548,4 +548,37 @@ func TestIdleViewIsTheSameString(t *testing.T) {
 	if d.m.screen.frames != drawn {
 		t.Fatalf("%d frames were drawn though nothing happened", d.m.screen.frames-drawn)
 	}
+}
+
+// What the start screen offers stands there whole, with what it does, at every size.
+func TestStartScreenCutsNothing(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := explore(t, size[0], size[1], 12, func(c *Config) {
+			c.Preset, c.StartScreen, c.Recordings = "", true, func() []string { return nil }
+			c.Scenarios = []Scenario{{Name: "rollout", Means: "a rolling update", Line: "kviz scenario rollout"}}
+		})
+		d.shows("Watch", "Explore", "Scenarios", "Recording", "Declarative", "Convergence", "Distributed", "Keys", "Quit")
+		for _, l := range strings.Split(d.screen(), "\n") {
+			_, menu, ok := strings.Cut(l, "││")
+			if size[0] == 80 {
+				menu, ok = l, strings.HasPrefix(l, "│  ") || strings.HasPrefix(l, "│▸ ")
+			}
+			if ok && strings.Contains(menu, "…") {
+				t.Errorf("at %d columns the start screen cuts %q", size[0], menu)
+			}
+		}
+	}
+}
+
+// The key line says that one can go on differently, beside another run compare, and go anywhere, when one can.
+func TestTheKeyLineOffersWhatCanBeDoneNow(t *testing.T) {
+	d := explore(t, 80, 24, 600, func(c *Config) { c.Preset, c.Forks = "", &forker{} })
+	d.shows("F fork", "f break it") // it is paused
+	d.press("space").hides("F fork")
+	d.press(",").shows("F fork", "O odds")
+	d.press("end", "space", "F", "enter").settle()
+	d.shows("C compare")
+	wide := explore(t, 120, 40, 600, func(c *Config) { c.Preset, c.Forks = "", &forker{} })
+	wide.shows("F fork", "O odds", "? help")
+	wide.press("space").hides("F fork").shows("^o go to")
 }

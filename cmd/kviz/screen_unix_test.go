@@ -219,10 +219,10 @@ func (s *terminal) ends(exit int) string {
 func TestTheFirstVisit(t *testing.T) {
 	steady.RealTime(t, aTerminal)
 	s := begin(t, t.TempDir(), 80, 24)
-	s.sees("Explore", "Lessons", "Scenarios", "Recording", "Declarative f2", "Convergence f3", "Distributed f4", "3/3 quorum")
-	s.press("down", "down").sees("learn by doing").press("enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
-	s.press("down").sees("one scene, then it is yours").press("enter").sees("an image cannot be pulled").press("esc").sees("Explore")
-	s.press("down").sees("open a run that was saved").press("enter").sees("Open a recording").press("esc").sees("Explore")
+	s.sees("Explore", "Lessons", "Scenarios", "Recording", "Declarative", "Convergence", "Distributed", "3/3 quorum")
+	s.press("down", "down").sees("▸ Lessons").press("enter").sees("From apply to running", "The request pipeline").press("\x1b").sees("Explore") // as most terminals send escape
+	s.press("down").sees("one scene, then yours").press("enter").sees("an image cannot be pulled").press("esc").sees("Explore")
+	s.press("down").sees("▸ Recording").press("enter").sees("Open a recording").press("esc").sees("Explore")
 	s.press("up", "up", "up", "enter").misses("Convergence").sees("1 Cluster")
 	s.press("q").ends(0)
 }

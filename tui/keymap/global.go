@@ -95,13 +95,13 @@ func Global(panes []string) *Map {
 	}
 	add("clock", 1, Bind(Pause, "pause", "Stop the cluster where it is, or let it run on.", "space"))
 	add("clock", 2, Bind(StepInto, "step", "Run to the next thing that your newest command led to, or to the next event of the grain.", "."))
-	add("clock", 9, Bind(StepOver, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "n"))
+	add("clock", 10, Bind(StepOver, "step over", "Run to the next decision: a reconcile or a scheduling verdict.", "n"))
 	add("clock", 0, Bind(StepFar, "to converged", "Run until some object's status says what its spec asks.", "N"))
 	add("clock", 0, Bind(GrainMenu, "step size", "Choose how far a step goes: along your newest command, or by a grain of events.", "s"))
-	add("clock", 9, Bind(Until, "run until", "Run until an expression holds, then stand.", "u"))
+	add("clock", 10, Bind(Until, "run until", "Run until an expression holds, then stand.", "u"))
 	add("clock", 0, Bind(Break, "breakpoints", "Where the cluster comes to stand every time: at a kind of event, an object, a component, an expression.", "b"))
 	add("clock", 0, Bind(Faster, "faster", "More virtual time in a second.", "+", "="))
-	add("clock", 10, Bind(Slower, "slower", "Less virtual time in a second.", "-"))
+	add("clock", 11, Bind(Slower, "slower", "Less virtual time in a second.", "-"))
 	add("clock", 0, Bind(SkipIdle, "skip idle", "Jump to the next timer.", ">"))
 
 	add("time", 4, Bind(Back, "back", "One event back in time.", ","))
@@ -123,7 +123,7 @@ func Global(panes []string) *Map {
 	add("view", 16, Bind(Layout, "layout", "The next arrangement of panes.", "p"))
 	add("view", 0, Bind(LayoutUp, "layout back", "The previous arrangement of panes.", "P"))
 	add("view", 0, Bind(ThemeKey, "theme", "The next set of colours.", "t"))
-	add("view", 0, Bind(Jump, "jump", "Go to any object, node, member, Service, pane or mark of the timeline: a few letters find it.", "ctrl+o"))
+	add("view", 9, Bind(Jump, "go to", "Go to any object, node, member, Service, pane or mark of the timeline: a few letters find it.", "ctrl+o"))
 
 	add("find", 11, Bind(Filter, "filter", "Show only what contains a text; ! before it turns it round.", "/"))
 	add("find", 13, Bind(Palette, "palette", "Find any action by its name.", "ctrl+p"))

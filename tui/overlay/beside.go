@@ -16,9 +16,17 @@ type Sider interface {
 // StandsBeside implements [Sider].
 func (p *Picker) StandsBeside() bool { return p.Beside }
 
-// noteW is how wide a list must be to have notes in its rows; in a narrower one the note of
-// the item under the cursor is below.
+// noteW is how wide a list must be to have notes in its rows; a narrower one has short ones, and the note of the item under
+// the cursor below.
 const noteW = 60
+
+// beside is the note that stands in the item's row.
+func (it *Item) beside(narrow bool) string {
+	if narrow {
+		return it.Brief
+	}
+	return it.Note
+}
 
 // drawBeside draws the picker as a part of the screen of its own: what it is about where
 // there is room, then the list.
@@ -74,15 +82,24 @@ func (p *Picker) inColumns(in grid.Area, n int) Point {
 		}
 		row := in.Sub(x, y, p.columnW-1, 1)
 		end := row.Spans(0, 0, grid.Span{Text: mark, Style: theme.Accent}, grid.Span{Text: strings.TrimSpace(it.Label), Style: st | it.Style})
+		right := row.W()
 		if it.Key != "" {
-			row.Text(max(end+1, 14), 0, it.Key, theme.Key)
+			row.Right(right, 0, it.Key, theme.Key)
+			right -= grid.Width(it.Key) + 1
+		}
+		if at := max(end+1, 14); grid.Width(it.Brief) <= right-at {
+			row.Text(at, 0, it.Brief, theme.Muted)
 		}
 		if i == p.at {
 			row.Mark(0, 0, row.W(), grid.Selected)
 		}
 	}
 	if p.at < len(p.shown) {
-		in.Fit(2, n, in.W()-3, p.Items[p.shown[p.at]].Note, theme.Muted)
+		says := p.Brief
+		if says == "" {
+			says = p.Items[p.shown[p.at]].Note
+		}
+		in.Fit(2, n, in.W()-3, says, theme.Text)
 	}
 	return Point{in.R.X + p.at/n*p.columnW + 1, in.R.Y + p.at%n}
 }

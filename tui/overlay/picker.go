@@ -20,6 +20,7 @@ type Item struct {
 	Label  string
 	Key    string // shown right: the key that does the same
 	Note   string // shown after the label, muted
+	Brief  string // of a list beside the panes: the note where there is little room
 	Detail string // shown below the list while the cursor is on it
 	Style  grid.Style
 	Indent int
@@ -32,6 +33,7 @@ type Item struct {
 type Picker struct {
 	Title  string
 	Intro  string
+	Brief  string // the intro in one row, where there is no room for it
 	Head   string // a row that stays above the list, in line with the labels
 	Empty  string // said when nothing matches
 	Search bool   // typing narrows the list
@@ -364,8 +366,8 @@ func (p *Picker) list(a grid.Area) {
 			right -= grid.Width(it.Key) + 1
 		}
 		x = a.Fit(x, y, right-x, it.Label, st)
-		if it.Note != "" && !(p.Beside && a.W() < noteW) {
-			a.Fit(x+2, y, right-x-2, it.Note, theme.Muted)
+		if note := it.beside(p.Beside && a.W() < noteW); note != "" {
+			a.Fit(x+2, y, right-x-2, note, theme.Muted)
 		}
 		if p.top+y == p.at {
 			a.Put(0, y, '▸', theme.Accent)
