@@ -403,18 +403,23 @@ func (p *Player) doBeat(word, arg string) (done bool, err error) {
 		if !b.AnswerNumber(step, x) {
 			return true, fmt.Errorf("the question is answered already")
 		}
+		return true, p.keepSaid(step)
 	case "point": // which, then all that can be pointed at
 		names := strings.Fields(arg)
 		if len(names) == 0 {
 			return true, fmt.Errorf("point at what?")
 		}
-		return true, b.PointAt(step, names[0], names[1:])
+		if err := b.PointAt(step, names[0], names[1:]); err != nil {
+			return true, err
+		}
+		return true, p.keepSaid(step)
 	case "sure":
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 1 || n > 3 {
 			return true, fmt.Errorf("how sure: 1 guess, 2 think so, 3 sure")
 		}
 		b.sure[step.ID] = n
+		return true, p.keepSaid(step)
 	default:
 		return false, nil
 	}
@@ -450,6 +455,7 @@ func (p *Player) skip(at int) error {
 		p.since = p.progress.now()
 		return err
 	}
+	p.memory = p.remembers(true)
 	p.beats = nil
 	p.attempt++
 	attempt := p.attempt
@@ -463,7 +469,11 @@ func (p *Player) skip(at int) error {
 }
 
 // anew sets the scene again and goes on at a beat. The lock is held.
-func (p *Player) anew(beat int) { p.begin(p.lesson, beat) }
+func (p *Player) anew(beat int) {
+	m := p.remembers(true)
+	p.begin(p.lesson, beat)
+	p.memory = m
+}
 
 // recipe is what brings an attempt on, on the player's cluster.
 func (p *Player) recipe(a *Attempt) *recipe {
@@ -489,4 +499,5 @@ func (p *Player) take(a *Attempt, attempt int, base float64, version uint64, err
 	}
 	_ = p.cluster.Pause() // what it answers the next look meets
 	p.beats, p.since = begins(a, base, version+1), p.progress.now()
+	p.beats.goOn(p.memory)
 }

@@ -48,6 +48,7 @@ type Player struct {
 	hint    int       // hints shown of the step, 0 for none
 	trouble string
 	wrong   string // what is the matter with the text that its author has saved
+	memory  memory // of what was answered, for the attempt that begins
 	attempt int    // counts scenes, so that an old one that ends late is ignored
 	folder  string // where the console stands during a lesson; "" while there is none
 	before  string // where it stood before
@@ -118,7 +119,9 @@ func (p *Player) whole(id string) (*Lesson, error) {
 // begin sets the scene of a lesson. The lock is held.
 func (p *Player) begin(l *Lesson, step int) {
 	again := p.lesson != nil && p.lesson.ID == l.ID
-	p.lesson, p.beats, p.step, p.hint, p.trouble, p.card = l, nil, step, 0, "", nil
+	p.lesson = l
+	p.memory = p.remembers(false)
+	p.beats, p.step, p.hint, p.trouble, p.card = nil, step, 0, "", nil
 	p.attempt++
 	if err := p.enter(); err != nil {
 		p.trouble = err.Error()
@@ -408,7 +411,7 @@ func (p *Player) answer(step *Step, arg string) error {
 		return fmt.Errorf("there is no answer %q here", arg)
 	}
 	if p.beats.Answer(step, p.beats.layout(step).answers[n-1]) {
-		return nil
+		return p.keepSaid(step)
 	}
 	if step.Question.Form() == Order && !p.beats.Settled(step) {
 		return fmt.Errorf("card %d has its place already", n)

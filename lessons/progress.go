@@ -43,6 +43,7 @@ type BeatMark struct {
 	Seconds int               `json:"seconds,omitempty"`
 	Right   *bool             `json:"right,omitempty"` // of a prediction; nil until it is answered
 	Sure    int               `json:"sure,omitempty"`  // 1 guess, 2 thinks so, 3 sure; 0 not said
+	Said    *Said             `json:"said,omitempty"`  // the answer; it stands when the beat is entered once more
 }
 
 // progressVersion is the version of the file. Version 1 had a lesson's step and no beats.

@@ -153,10 +153,9 @@ func (p *Player) Undone(c Cluster) error {
 		c.Stand(p.folder)
 	}
 	p.beats = begins(a, was.base, was.version+1)
-	p.beats.noted = was.noted
-	for id, beat := range was.tells {
-		if _, told := a.told[id]; told || len(a.facts[id]) > 0 && beat < a.at {
-			p.beats.tells[id] = beat
+	for id, beat := range was.tells { // what was told in the beat under way is told in this run once more
+		if beat < a.at {
+			p.beats.tells[id], p.beats.noted[id] = beat, was.noted[id]
 		}
 	}
 	if p.recalling == nil && !p.ahead {

@@ -64,10 +64,16 @@ func beginOf(t *testing.T, tape *tuitest.Tape, text string, progress *lessons.Pr
 		t.Fatal(err)
 	}
 	t.Cleanup(p.player.Close)
-	for look := p.look(); look.Setting; look = p.look() {
-		runtime.Gosched() // the scene is set beside this, by no script
-	}
+	p.sets()
 	return p
+}
+
+// sets waits until the scene is set, which is done beside this, by no script.
+func (p *play) sets() {
+	for look := p.look(); look.Setting; look = p.look() {
+		p.cluster.Play(1)
+		runtime.Gosched()
+	}
 }
 
 // look brings the stage up to date.
