@@ -1,2 +1,2 @@
-# miss: refused: requests wait, and none is turned down; it takes more of them
+# miss: refused: requests wait, and none is turned down; send more of them
 kviz apiserver storm system:serviceaccount:tenant:robot 100

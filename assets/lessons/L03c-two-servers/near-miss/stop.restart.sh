@@ -1,4 +1,4 @@
-# miss: noticed: a restart is over before the balancer has missed enough answers; let it be down
+# miss: noticed: a restart is over before the balancer sees enough failed checks; leave it down
 kviz fault restart apiserver
 kviz wait --timeout 60s 'processes["apiserver"].up'
 kubectl scale deployment web -n demo --replicas=3

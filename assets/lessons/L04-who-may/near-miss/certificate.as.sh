@@ -1,2 +1,2 @@
-# miss: known: the administrator acted for jane; she herself has shown nothing
+# miss: known: the administrator acted for jane; she herself showed no certificate
 kubectl get pods -n demo --as=jane --as-group=dev

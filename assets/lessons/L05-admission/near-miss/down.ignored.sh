@@ -1,4 +1,4 @@
-# miss: refused: nobody answered, and a pod was stored all the same; the policy has to be Fail still
+# miss: refused: the webhook did not answer, and a pod was stored all the same; the policy must still be Fail
 failing Ignore
 kviz fault stop $injector
 kubectl create deployment later -n demo --image=nginx:stable --replicas=2

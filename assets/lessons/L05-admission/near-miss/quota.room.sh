@@ -1,4 +1,4 @@
-# miss: exceeded: the quota let a pod pass; allow fewer pods, or ask for more
+# miss: exceeded: the quota let a pod pass; allow fewer pods, or scale higher
 # There is room for all that is asked.
 kubectl create quota few -n demo --hard=pods=5
 counted

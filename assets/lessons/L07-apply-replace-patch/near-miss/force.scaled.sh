@@ -1,4 +1,4 @@
-# miss: mine: the number is yours, and the field is not; an update does not apply
+# miss: mine: the number is yours, but the field is not; an update does not apply
 for n in 3 1; do
   echo '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":'$n'}}' > $n.json
 done
