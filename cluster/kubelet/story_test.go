@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"kviz/cluster/client"
@@ -267,5 +268,81 @@ func TestSameSeedSameTrace(t *testing.T) {
 	}
 	if one, two := story(), story(); one != two || !strings.Contains(one, string(trace.CRICall)) {
 		t.Error("two runs of one seed differ")
+	}
+}
+
+// TestConfigMapsAreWatchedOnce: all pods of a node share one watch of a ConfigMap, which ends
+// with the last of them. What changes while no kubelet runs is written by the next one.
+func TestConfigMapsAreWatchedOnce(t *testing.T) {
+	b := run(t, 1, func(b *bench) {
+		cm := &corev1.ConfigMap{Data: map[string]string{"greeting": "good morning"}}
+		cm.Name = "settings"
+		if _, err := client.Create(b.t, b.Client(), client.ConfigMaps, "demo", cm); err != nil {
+			t.Fatal(err)
+		}
+		change := func(text string) {
+			if _, err := b.Client().Patch(b.t, client.ConfigMaps, "demo", "settings", types.MergePatchType, []byte(`{"data":{"greeting":"`+text+`"}}`), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names := []string{"a", "b", "c"}
+		reads := func(want string) {
+			t.Helper()
+			for _, name := range names {
+				c, _ := b.rt.Find("demo", name, "app")
+				got, err := b.rt.Exec(b.t, c.ID, []string{"cat", "/etc/conf/greeting"}, time.Second)
+				if err != nil || got.Stdout != want {
+					t.Errorf("%s reads %q (%v), want %q", name, got.Stdout, err, want)
+				}
+			}
+		}
+		for _, name := range names {
+			b.create(`
+metadata: {name: ` + name + `}
+spec:
+  volumes: [{name: conf, configMap: {name: settings}}]
+  containers: [{name: app, image: nginx, volumeMounts: [{name: conf, mountPath: /etc/conf/}]}]
+`)
+			b.waitReady(name)
+		}
+		reads("good morning")
+		if n := b.Requests["watch configmaps"]; n != 1 {
+			t.Errorf("%d watches for three pods: %v", n, b.Requests)
+		}
+		change("good day")
+		b.t.Sleep(95 * time.Second)
+		reads("good day")
+		b.p.Kill()
+		change("good evening")
+		b.t.Sleep(time.Minute)
+		reads("good day")
+		b.start()
+		b.t.Sleep(20 * time.Second)
+		reads("good evening")
+
+		for _, name := range names {
+			b.delete(name)
+			b.wait("gone", func() bool { return b.pod(name) == nil })
+		}
+		b.t.Sleep(10 * time.Second)
+		before := len(b.Events)
+		change("good night")
+		b.t.Sleep(10 * time.Second)
+		for _, e := range b.Events[before:] {
+			if e.Object.Kind == "ConfigMap" && e.Lane.Component == trace.CompKubelet {
+				t.Errorf("the kubelet still watches what no pod uses: %s", e.Kind)
+			}
+		}
+	})
+	updates := 0
+	for _, e := range b.Events {
+		if p, ok := e.Payload.(*trace.PodStep); ok && p.What == "volume updated" {
+			if updates++; p.Detail != "conf: greeting" || len(e.Causes) == 0 {
+				t.Errorf("%+v of %v", p, e.Causes)
+			}
+		}
+	}
+	if updates != 6 {
+		t.Errorf("%d updates, want two of each pod", updates)
 	}
 }
