@@ -27,6 +27,14 @@ type leg struct {
 	speed float64
 	takes time.Duration // of the cluster's time, at most
 	until *expr.Program // it is over as soon as this holds and it could be read; nil: when its time is
+	then  []sequel      // what comes of the command, one after another
+}
+
+// sequel is a change that comes of a leg's command: it is told once it has happened.
+type sequel struct {
+	when  *expr.Program
+	after time.Duration // of the cluster's time since the leg began, at least: for what holds before it has changed, too
+	says  string
 }
 
 // reading is how long a leg stays at least, in real time.
@@ -37,6 +45,7 @@ type touring struct {
 	waits       string // the one that begins when the cluster is ready
 	tour        *tour
 	leg         int
+	told        int           // so many of its sequels
 	began, ends time.Duration // of the leg, by the cluster's time
 }
 
@@ -75,6 +84,7 @@ func (m *Explorer) watchTour(name string) action.Action {
 // begin goes a leg of the tour.
 func (m *Explorer) begin(n int) action.Action {
 	l, now := m.tour.tour.legs[n], m.elapsed()
+	m.tour.told = 0
 	m.tour.leg, m.tour.began, m.tour.ends = n, now, now+l.takes
 	if refused := m.drive.SetSpeed(l.speed); refused != nil {
 		m.tour = touring{}
@@ -98,7 +108,11 @@ func (m *Explorer) elapsed() time.Duration { return m.drive.Elapsed(m.travel.Sta
 // the last.
 func (m *Explorer) guide() action.Action {
 	t := &m.tour
-	if !t.on() || !m.legOver() {
+	if !t.on() {
+		return nil
+	}
+	m.tellSequel()
+	if !m.legOver() {
 		return nil
 	}
 	if t.leg+1 < len(t.tour.legs) {
@@ -107,12 +121,32 @@ func (m *Explorer) guide() action.Action {
 	return m.endTour(t.tour.ends)
 }
 
+// tellSequel tells the next change that has come of the leg's command, once what was said before could be read.
+func (m *Explorer) tellSequel() {
+	t := &m.tour
+	l := t.tour.legs[t.leg]
+	if t.told == len(l.then) || m.moving.teller.Saying() {
+		return
+	}
+	next := l.then[t.told]
+	if m.elapsed() < t.began+next.after {
+		return
+	}
+	if holds, err := next.when.Eval(m.history().Latest(), nil); err != nil || !holds {
+		return
+	}
+	t.told++
+	m.moving.teller.Say(next.says)
+}
+
 // legOver reports whether the leg has taken its time, or shown what it is there for.
 func (m *Explorer) legOver() bool {
 	l, now := m.tour.tour.legs[m.tour.leg], m.elapsed()
 	switch {
 	case now >= m.tour.ends:
 		return true
+	case m.tour.told < len(l.then) || len(l.then) > 0 && m.moving.teller.Saying():
+		return false
 	case l.until == nil || now < m.tour.began+time.Duration(float64(reading)*l.speed):
 		return false
 	}

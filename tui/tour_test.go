@@ -104,8 +104,17 @@ func TestToursTakeAMinute(t *testing.T) {
 				t.Errorf("%s: %q stays for %s", tour.name, l.says, took)
 			}
 			most += took
-			if n := len([]rune(l.says)); n > 78 {
-				t.Errorf("%s: %q has %d columns", tour.name, l.says, n)
+			says := []string{l.says}
+			for _, x := range l.then {
+				says = append(says, x.says)
+			}
+			for _, said := range says {
+				if n := len([]rune(said)); n > 78 {
+					t.Errorf("%s: %q has %d columns", tour.name, said, n)
+				}
+			}
+			if l.line != nil && !l.quiet && took < time.Duration(len(says))*4*time.Second {
+				t.Errorf("%s: %s is too short for %d sentences", tour.name, took, len(says))
 			}
 		}
 		if most < 45*time.Second || most > 75*time.Second {
