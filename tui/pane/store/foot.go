@@ -27,11 +27,15 @@ func (p *Store) drawFoot(r *ring) {
 		rows, must = r.tells(true)
 	}
 	if r.Form == scene.Small && h < 4+len(r.members) {
-		p.footLine(r, y, rows, 0)
-		p.drawTabs(r.s, y+1)
-		for i := 1; i < h-1; i++ {
-			p.footLine(r, y+1+i, rows, i)
+		first := min(max(must, 1), h-1) // above the tabs: nothing stands between two sides
+		for i := range h - 1 {
+			at := y + i
+			if i >= first {
+				at++
+			}
+			p.footLine(r, at, rows, i)
 		}
+		p.drawTabs(r.s, y+first)
 		return
 	}
 	free := min(max(h-1-len(r.members), 2), 5) // above the logs: what is told, then the tabs
@@ -45,7 +49,7 @@ func (p *Store) drawFoot(r *ring) {
 	if free+1+len(r.members) > h {
 		return
 	}
-	y = drawLogs(r.s, r.f, y+free)
+	y = drawLogs(r.s, r.f, y+free, false)
 	if left := r.Foot.Y + h - y; left > 2 {
 		drawMessages(r.s, r.f, y, left-1)
 	}
@@ -141,7 +145,7 @@ func (r *ring) partition() [][]grid.Span {
 		if votes < q.Need {
 			said := fmt.Sprintf("reads there that ask no quorum answer from revision %d", revision)
 			if r.Form == scene.Small {
-				said = fmt.Sprintf("reads answer from revision %d", revision)
+				said = fmt.Sprintf("reads answer from rev %d", revision)
 			}
 			if behind := newest - revision; behind > 0 {
 				said += fmt.Sprintf(", %d behind", behind)

@@ -34,7 +34,8 @@ func (p *Store) drawLogs(s *pane.Sheet, f *pane.Frame) {
 	p.drawKeys(s, f, drawRevisions(s, f, y, 6))
 }
 
-func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
+// drawLogs draws a row for each member with its log; with indexes what the leader knows of it, too, which has to be explained.
+func drawLogs(s *pane.Sheet, f *pane.Frame, y int, indexes bool) int {
 	members := f.S.Store.Members()
 	if len(members) == 0 {
 		s.Row(y).Text(0, 0, "The bare store: one process, no raft, no members (--store mvcc).", theme.Muted)
@@ -73,7 +74,10 @@ func drawLogs(s *pane.Sheet, f *pane.Frame, y int) int {
 	}
 	drawIndexes(a, head, cell, first, last, commit)
 	for i, m := range members {
-		drawLog(s, f, y+1+i, m, leader, first, last, head, cell, digits)
+		drawLog(s, f, y+1+i, m, first, last, head, cell, digits)
+		if indexes && leader != nil && leader != m {
+			drawIndexesOf(s.Row(y+1+i), m, leader.Peer(m.Name), first, last, head, cell, digits)
+		}
 		if bar > 0 {
 			drawTimeout(s.Row(y+1+i), m)
 		}
@@ -149,7 +153,7 @@ func drawIndexes(a grid.Area, head, cell int, first, last, commit uint64) {
 	}
 }
 
-func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first, last uint64, head, cell, digits int) {
+func drawLog(s *pane.Sheet, f *pane.Frame, y int, m *view.Member, first, last uint64, head, cell, digits int) {
 	a := s.Row(y)
 	glyph, st := pane.Member(m)
 	term := theme.Term(m.Term)
@@ -174,16 +178,16 @@ func drawLog(s *pane.Sheet, f *pane.Frame, y int, m, leader *view.Member, first,
 		a.Text(max(x, 4), 0, "t"+fmt.Sprint(m.Term), term)
 	}
 	s.Hot(0, y, head-2, pane.Subject{ID: "member/" + m.Name, Target: "member/" + m.Name, Event: m.Event, Words: Words(m), Copy: m.Name})
-	var peer *view.Peer
-	if leader != nil && leader != m {
-		peer = leader.Peer(m.Name)
-	}
 	for _, e := range m.Log() {
 		if e.Index < first || e.Index > last {
 			continue
 		}
 		drawEntry(s, f, y, head+int(e.Index-first)*cell, m, e, digits)
 	}
+}
+
+// drawIndexesOf marks what the leader knows of a member: up to where its log is the leader's, and what it is sent next.
+func drawIndexesOf(a grid.Area, m *view.Member, peer *view.Peer, first, last uint64, head, cell, digits int) {
 	if peer == nil {
 		return
 	}

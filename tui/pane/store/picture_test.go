@@ -275,6 +275,9 @@ func TestCutOffMembersAreNoQuorum(t *testing.T) {
 				t.Errorf("%v: %q is not told:\n%s", size, want, got)
 			}
 		}
+		if _, below, _ := strings.Cut(text(p, h, size[0], size[1]), "side a b "); strings.Index(below, "▸picture") >= 0 && strings.Index(below, "▸picture") < strings.Index(below, "side c d e ") {
+			t.Errorf("%v: the tabs stand between the two sides:\n%s", size, below)
+		}
 		p.ShowView("members")
 		for _, want := range []string{"5 of 5 voters up, 3 reach one another", "cut off from c d e: no quorum on its side", "■ ■ ■ ╎□ □"} {
 			if got := text(p, h, size[0], size[1]); !strings.Contains(got, want) {

@@ -13,10 +13,11 @@ import (
 
 // drawRaft draws what the members have and what goes on between them.
 func (p *Store) drawRaft(s *pane.Sheet, f *pane.Frame, y int) int {
-	y = p.drawAlarms(s, f, drawLogs(s, f, y))
-	if f.Rows >= 24 && len(f.S.Store.Members()) > 0 {
+	legend := f.Rows >= 24 && len(f.S.Store.Members()) > 0
+	y = p.drawAlarms(s, f, drawLogs(s, f, y, legend))
+	if legend {
 		y = s.Legend(y, [2]string{"[1]", "committed"}, [2]string{":1:", "on disk"}, [2]string{".1.", "written"}, [2]string{"▾", "commit"},
-			[2]string{"^", "match"}, [2]string{">", "next"}, [2]string{"digit", "term"})
+			[2]string{"^", "matchIndex"}, [2]string{">", "nextIndex"}, [2]string{"digit", "term"})
 	}
 	y = drawQuorum(s, f, y)
 	y = drawVotes(s, f, y)

@@ -24,7 +24,7 @@ const stagedCell = 6
 func drawStagedLogs(s *pane.Sheet, f *pane.Frame) {
 	members := f.S.Store.Members()
 	if len(members) == 0 {
-		drawLogs(s, f, 1)
+		drawLogs(s, f, 1, false)
 		return
 	}
 	var last, commit, term uint64
