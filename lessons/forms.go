@@ -283,10 +283,28 @@ func (s *Session) parts(step *Step) []int {
 	return labels
 }
 
+// happens reports whether the simulation answers a question of order or match, not the text.
+func (q *Question) happens() bool {
+	return q.reveal != nil || len(q.Cards) > 0 && q.Cards[0].is != nil || len(q.Items) > 0 && q.Items[0].when != nil
+}
+
+// decided reports whether it is known what is right of a question of order or match: where the simulation answers,
+// once it has.
+func (s *Session) decided(step *Step) bool {
+	switch q := step.Question; {
+	case !q.happens():
+		return true
+	case q.reveal != nil:
+		return s.answered(step)
+	}
+	facts := s.facts[step.ID]
+	return len(facts) > 0 && !slices.ContainsFunc(facts, func(f fact) bool { return f.at.IsZero() })
+}
+
 // judgeParts says what an answer in parts is worth; "" while it is not complete.
 func (s *Session) judgeParts(step *Step) string {
 	q, given, right := step.Question, s.parts(step), s.truth(step)
-	if given == nil {
+	if given == nil || !s.decided(step) {
 		return ""
 	}
 	good, first := 0, -1
@@ -303,8 +321,16 @@ func (s *Session) judgeParts(step *Step) string {
 	case first < 0:
 		return "Right, every one of them."
 	case q.Form() == Order:
-		c := q.Cards[given[first]]
-		return strings.TrimSuffix(fmt.Sprintf("No: %d of %d stand where they belong. Place %d is not “%s”: %s", good, len(right), first+1, c.Text, c.Why), ": ")
+		c := q.Cards[right[first]]
+		no := fmt.Sprintf("No: %d of %d stand where they belong. Place %d is “%s”", good, len(right), first+1, c.Text)
+		if c.Why != "" {
+			no += ": " + strings.TrimSuffix(c.Why, ".")
+		}
+		var order []string
+		for i, n := range right {
+			order = append(order, fmt.Sprintf("%d %s", i+1, q.Cards[n].Text))
+		}
+		return no + ". The right order: " + strings.Join(order, "; ") + "."
 	}
 	m := q.Items[first]
 	return fmt.Sprintf("No: %d of %d are right. “%s” is not of “%s”: %s", good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
@@ -322,41 +348,90 @@ func (s *Session) Unsettled() []*Step {
 	return open
 }
 
-// lookParts shows a question of order or match as far as it is answered; once it
-// is right, cards stand in their order, with the events that they were.
-func (s *Session) lookParts(look *Look, step *Step) {
-	q, given, facts := step.Question, s.given[step.ID], s.facts[step.ID]
-	look.Answered = s.Settled(step)
-	look.Verdict = s.judgeParts(step)
-	event := func(i int) string {
-		if !look.Answered || facts == nil || facts[i].at.IsZero() {
-			return ""
-		}
-		return "#" + facts[i].at.String()
-	}
+// lookParts shows a question of order or match as far as it is answered; once it is known what is right, cards
+// stand in their order, with the events that they were.
+func (s *Session) lookParts(look *Look, step *Step, known bool) {
+	q, given := step.Question, s.given[step.ID]
 	laid := s.layout(step)
+	if known {
+		told := s.toldParts(step)
+		for _, part := range told.Parts {
+			if q.Form() == Order {
+				look.Choices = append(look.Choices, ChoiceLook{Text: part.Text, Chosen: true, Place: part.Said, Right: part.Right, Event: part.Event})
+			} else {
+				look.Items = append(look.Items, ItemLook{Text: part.Text, Label: part.SaidLabel, Right: part.Right, Event: part.Event})
+			}
+		}
+	}
 	if q.Form() == Match {
 		for _, n := range laid.answers {
 			look.Choices = append(look.Choices, ChoiceLook{Text: q.Labels[n].Text})
 		}
-		for i, n := range laid.items {
-			item := ItemLook{Text: q.Items[n].Text, Next: i == len(given) && !look.Answered, Right: look.Answered, Event: event(n)}
-			if i < len(given) {
-				item.Label = q.Labels[given[i]].Text
-			}
-			look.Items = append(look.Items, item)
-		}
+	}
+	if known {
 		return
 	}
-	order := laid.answers
-	if look.Answered {
-		order = s.truth(step)
-		given = order
+	for i, n := range laid.items {
+		item := ItemLook{Text: q.Items[n].Text, Next: i == len(given)}
+		if i < len(given) {
+			item.Label = q.Labels[given[i]].Text
+		}
+		look.Items = append(look.Items, item)
 	}
-	for _, i := range order {
-		place := slices.Index(given, i) + 1
-		look.Choices = append(look.Choices, ChoiceLook{Text: q.Cards[i].Text, Chosen: place > 0, Place: place, Right: look.Answered, Event: event(i)})
+	if q.Form() == Order {
+		for _, n := range laid.answers {
+			place := slices.Index(given, n) + 1
+			look.Choices = append(look.Choices, ChoiceLook{Text: q.Cards[n].Text, Chosen: place > 0, Place: place})
+		}
 	}
+}
+
+// PartLook is one card or item of a verdict, with what is right of it and what was said.
+type PartLook struct {
+	Text             string
+	Place, Said      int    // of a card
+	Label, SaidLabel string // of an item
+	Right            bool
+	Event            string // "" where the text knows
+}
+
+// toldParts takes a verdict on an answer in parts apart; nil while there is none.
+func (s *Session) toldParts(step *Step) *Told {
+	q, given, right, facts := step.Question, s.parts(step), s.truth(step), s.facts[step.ID]
+	if given == nil || !s.decided(step) {
+		return nil
+	}
+	t, good := &Told{By: s.told[step.ID].at}, 0
+	for i := range right {
+		n, part := i, PartLook{}
+		if q.Form() == Order {
+			n = right[i]
+			part = PartLook{Text: q.Cards[n].Text, Place: i + 1, Said: slices.Index(given, n) + 1}
+			part.Right = part.Said == part.Place
+		} else {
+			part = PartLook{Text: q.Items[i].Text, Label: q.Labels[right[i]].Text, SaidLabel: q.Labels[given[i]].Text, Right: right[i] == given[i]}
+		}
+		if len(facts) > 0 && !facts[n].at.IsZero() {
+			part.Event = "#" + facts[n].at.String()
+			if facts[n].at.Compare(t.By) > 0 {
+				t.By = facts[n].at
+			}
+		}
+		if part.Right {
+			good++
+		} else if t.Why == "" && q.Form() == Order {
+			t.Why = q.Cards[n].Why
+		} else if t.Why == "" {
+			t.Why = q.Items[i].Why
+		}
+		t.Parts = append(t.Parts, part)
+	}
+	t.Right = good == len(right)
+	t.Said = fmt.Sprintf("%d of %d right", good, len(right))
+	if q.Form() == Order {
+		t.Said = fmt.Sprintf("%d of %d in their place", good, len(right))
+	}
+	return t
 }
 
 // Lines are the question's answers as text, one a line: as they are shown to a

@@ -3,6 +3,7 @@ package lessons
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type playing struct {
 	tells   map[string]int  // by step with a question: the beat in which its answer became known
 	noted   map[string]bool // by step with a question: what its answer was worth is kept
 	gains   gains
+	silent  map[string]bool // by step with a question: how sure the learner is they do not say
 }
 
 // gains are how far the goals of the beat under way have come, and since when.
@@ -78,6 +80,7 @@ type BeatLook struct {
 	Undo    trace.ID // the event after which an undo goes on; zero where the learner has done nothing
 	Noticed trace.ID // the event at which the mistake was noticed
 	AskSure bool     // how sure the learner is can be said
+	Held    bool     // the verdict is known, and given once that was said or passed over
 	Sure    int      // 1 guess, 2 thinks so, 3 sure; 0 not said
 	Typed   bool     // the answer is a number that is typed
 	Point   string   // the cells that can be pointed at, while that is the answer; "" else
@@ -94,7 +97,8 @@ func begins(a *Attempt, base float64, version uint64) *playing {
 	_, at := a.Beat()
 	return &playing{
 		Attempt: a, shown: at, asked: asked{beat: -1}, entered: time.Now(), base: base, version: version, tells: map[string]int{}, noted: map[string]bool{},
-		gains: gains{since: time.Now()},
+		silent: map[string]bool{},
+		gains:  gains{since: time.Now()},
 	}
 }
 
@@ -129,6 +133,9 @@ func (p *playing) looks(c Cluster) error {
 		p.behind = p.Attempt.Look()
 	}
 	for _, step := range p.Lesson.Steps[:p.at+1] {
+		if p.at == slices.Index(p.Lesson.Steps, step) && p.unsaid(step) { // who knows what is right cannot say how sure they were
+			continue
+		}
 		if _, known := p.tells[step.ID]; !known && step.Question != nil && p.Verdict(step) != "" && p.revealedHere(step) {
 			p.tells[step.ID] = p.at
 		}
@@ -136,10 +143,18 @@ func (p *playing) looks(c Cluster) error {
 	return p.steer(c)
 }
 
+// unsaid reports whether it is still to be said how sure the learner is of an answer.
+func (p *playing) unsaid(step *Step) bool {
+	return step.Question != nil && p.said(step) != nil && p.sure[step.ID] == 0 && !p.silent[step.ID]
+}
+
 // revealedHere reports whether what answers a question has been on the stage.
 func (a *Attempt) revealedHere(step *Step) bool {
 	if v, ok := a.told[step.ID]; ok {
 		return a.Known(v.at)
+	}
+	if q := step.Question; q.InParts() && !q.happens() {
+		return true
 	}
 	for _, f := range a.facts[step.ID] {
 		if f.at.IsZero() || !a.Known(f.at) {
@@ -264,10 +279,10 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 	look.Ask, look.Form = p.fill(step, q.Ask), q.Form()
 	switch q.Form() {
 	case Order, Match:
-		p.lookParts(look, step)
+		_, told := p.tells[step.ID]
+		p.lookParts(look, step, told)
 		want, _ := q.parts()
 		look.Answered = len(p.given[step.ID]) == want
-		look.Verdict = ""
 	case Count:
 		x, ok := p.numbers[step.ID]
 		b.Typed, look.Answered = !ok, ok
@@ -295,7 +310,8 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 		b.Sure = p.sure[step.ID]
 	}
 	_, told := p.tells[step.ID]
-	b.AskSure = now && look.Answered && p.sure[step.ID] == 0 && !told
+	b.AskSure = now && look.Answered && p.unsaid(step) && !told
+	b.Held = b.AskSure && p.Verdict(step) != "" && p.revealedHere(step)
 	if look.Answered && !told && look.Verdict == "" {
 		look.Verdict = "You will see. Go on."
 	} else if told && look.Verdict == "" {
@@ -310,6 +326,7 @@ type Told struct {
 	Choices []ChoiceLook // all that could be said; none of a number
 	Why     string       // of what was said: why not, or why so
 	More    string       // of what came instead: why
+	Parts   []PartLook   // of order and match: all parts, as they are right
 	By      trace.ID     // the event that answered
 }
 
@@ -317,6 +334,9 @@ type Told struct {
 func (p *playing) toldOf(step *Step) *Told {
 	q := step.Question
 	v, told := p.told[step.ID]
+	if q.InParts() {
+		return p.toldParts(step)
+	}
 	n := p.Answered(step)
 	if q.Form() != OneOf || n < 0 || !told {
 		return nil
@@ -415,8 +435,12 @@ func (p *Player) doBeat(word, arg string) (done bool, err error) {
 		return true, p.keepSaid(step)
 	case "sure":
 		n, err := strconv.Atoi(arg)
-		if err != nil || n < 1 || n > 3 {
-			return true, fmt.Errorf("how sure: 1 guess, 2 think so, 3 sure")
+		if err != nil || n < 0 || n > 3 {
+			return true, fmt.Errorf("how sure: 1 guess, 2 think so, 3 sure, 0 does not say")
+		}
+		if n == 0 {
+			b.silent[step.ID] = true
+			return true, nil
 		}
 		b.sure[step.ID] = n
 		return true, p.keepSaid(step)

@@ -109,12 +109,12 @@ func (s *terminal) pressPrinted() {
 var asked = regexp.MustCompile(`(?m)^ 1(-[1-9])? answer `)
 
 // free is an answer that is not given yet; a card that has its place shows it.
-var free = regexp.MustCompile(`(?m)(?:^    |\[ \] )([1-9]) `)
+var free = regexp.MustCompile(`(?m)^    ([1-9]) |\[([1-9])\] `)
 
 // digitFree is an answer that is not given yet.
 func digitFree(screen string) string {
 	if found := free.FindStringSubmatch(screen); found != nil {
-		return found[1]
+		return found[1] + found[2]
 	}
 	return "1"
 }

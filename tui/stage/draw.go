@@ -64,6 +64,23 @@ func divide(a grid.Area) regions {
 	return r
 }
 
+// roomFor gives a question that has no room in the strip the row that the caption does not need.
+func (s *Stage) roomFor(r regions, a grid.Area) regions {
+	w := min(a.W()-4, captionWidth)
+	s.above = false
+	if s.look.Kind != lessons.Predict || s.look.Beat.Answers != "" || !s.asked() {
+		return r
+	}
+	asks, answers := s.questionRows(w)
+	spare := r.caption.H() - max(len(markup.Lines(s.caption(), w)), 1)
+	s.above = s.asksAbove(w, r.strip.H())
+	if over := len(asks) + len(answers) - r.strip.H(); !s.above && over > 0 && over <= spare {
+		y, kept := r.caption.R.Y, r.caption.H()-over
+		r.caption, r.rule, r.strip = a.Rows(y, kept), a.Rows(y+kept, 1), a.Rows(y+kept+1, r.strip.H()+over)
+	}
+	return r
+}
+
 // captionWidth is the most columns that a caption takes: longer lines are hard to read.
 const captionWidth = 96
 
@@ -93,6 +110,7 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 	s.rehearse(r.stage.W(), r.stage.H())
 	s.drawTitle(r.title, around)
 	s.drawPicture(g, r.stage)
+	r = s.roomFor(r, a)
 	s.drawCaption(r.caption)
 	s.drawRule(r.rule, around.Notice)
 	if around.Console.Open && around.Console.Draw != nil {
@@ -221,22 +239,27 @@ func bar(part float64) string {
 // drawCaption draws what is said: before the change the first paragraph, after it the second.
 // Where nothing changes the second stands in the strip, or nobody would have read the first.
 func (s *Stage) drawCaption(a grid.Area) {
+	w := min(a.W()-4, captionWidth)
+	for i, line := range markup.Lines(s.caption(), w) {
+		if i == a.H() {
+			a.Put(a.W()-1, i-1, '…', theme.Warn)
+			break
+		}
+		a.Spans(2, i, markup.Line(line, theme.Text)...)
+	}
+}
+
+// caption is what is said now.
+func (s *Stage) caption() string {
 	b := s.look.Beat
-	text, st := b.Before, theme.Text
+	text := b.Before
 	if b.After != "" && !s.playing() && (!b.Still || s.verdict() != nil) { // which takes the strip
 		text = b.After
 	}
 	if len(s.missing) > 0 && !s.playing() && b.Stopped {
 		text += " (not on this screen: " + s.missing[0] + ")"
 	}
-	w := min(a.W()-4, captionWidth)
-	for i, line := range markup.Lines(text, w) {
-		if i == a.H() {
-			a.Put(a.W()-1, i-1, '…', theme.Warn)
-			break
-		}
-		a.Spans(2, i, markup.Line(line, st)...)
-	}
+	return text
 }
 
 // drawRule draws the rule above the strip: what kind of beat it is, and what there is to it.
@@ -279,6 +302,9 @@ func (s *Stage) kind() (left, right string) {
 		}
 		return "look", right
 	case lessons.Predict:
+		if s.above {
+			return asking + s.look.Ask, ""
+		}
 		return "predict", sureness[b.Sure]
 	case lessons.Free:
 		return "your turn", s.hints()
@@ -310,6 +336,19 @@ func (s *Stage) drawDrawer(a grid.Area, around Around) {
 		x = a.Text(x, 0, s.hands.typed, theme.Text|grid.Bold)
 		a.Text(x, 0, "▏", theme.Accent)
 		a.Right(a.W()-1, 0, "type a number, then enter", theme.Muted)
+	case b.AskSure:
+		a.Sub(1, 0, a.W()-2, 1).Clear()
+		a.Spans(2, 0, row{
+			{Text: "How sure are you?  ", Style: theme.Text | grid.Bold},
+			{Text: "1 ", Style: theme.Key},
+			{Text: "guess   ", Style: theme.Text},
+			{Text: "2 ", Style: theme.Key},
+			{Text: "think so   ", Style: theme.Text},
+			{Text: "3 ", Style: theme.Key},
+			{Text: "sure   ", Style: theme.Text},
+			{Text: "enter ", Style: theme.Key},
+			{Text: "does not say", Style: theme.Text},
+		}...)
 	case last.Running:
 		a.Text(x, 0, grid.Cut(last.Line, a.W()-20), theme.Text)
 		a.Right(a.W()-1, 0, "runs …", theme.Busy)

@@ -12,10 +12,9 @@ import (
 
 // hands are what the learner is in the middle of.
 type hands struct {
-	typed   string // of a number
-	skipped bool   // how sure they are is not said
-	cell    string // the name of what the pointer is on
-	lookOn  bool   // a mistake is looked at; the beat is not undone
+	typed  string // of a number
+	cell   string // the name of what the pointer is on
+	lookOn bool   // a mistake is looked at; the beat is not undone
 }
 
 // The keys of the stage. Those with a rank stand in the last row.
@@ -64,7 +63,7 @@ func (s *Stage) Keys() []keymap.Binding {
 	}
 	var keys []keymap.Binding
 	switch {
-	case b.AskSure && !s.hands.skipped:
+	case b.AskSure:
 		keys = append(keys, keymap.Binding{Binding: keymap.Hint("1-3", "say", "1")})
 	case s.asks():
 		keys = append(keys, keymap.Binding{Binding: keymap.Hint(digits(len(s.look.Choices)), "answer", "1")})
@@ -113,7 +112,7 @@ func digits(n int) string {
 // asks reports whether a question is open that digits answer.
 func (s *Stage) asks() bool {
 	b := s.look.Beat
-	return b != nil && !b.Past && (len(s.look.Choices) > 0 && !s.look.Answered || b.AskSure && !s.hands.skipped)
+	return b != nil && !b.Past && (len(s.look.Choices) > 0 && !s.look.Answered || b.AskSure)
 }
 
 // Key is what a key does, nil where it is none of the stage's.
@@ -192,6 +191,8 @@ func (s *Stage) on() action.Action {
 		return action.Redraw{}
 	case b.Late && !s.look.CanNext:
 		return action.Lesson("skip")
+	case b.Held:
+		return action.Lesson("sure 0")
 	}
 	return action.Lesson("next")
 }
@@ -208,13 +209,12 @@ func (s *Stage) answer(k tea.KeyPressMsg) (does action.Action, ours bool) {
 		return s.typeNumber(k, digit)
 	case s.points():
 		return s.point(k)
-	case b.AskSure && !s.hands.skipped:
+	case b.AskSure:
 		switch {
 		case digit && k.Text >= "1" && k.Text <= "3":
 			return action.Lesson("sure " + k.Text), true
 		case k.Code == tea.KeyEnter:
-			s.hands.skipped = true
-			return action.Redraw{}, true
+			return action.Lesson("sure 0"), true
 		}
 	case s.asks() && digit && k.Text != "0":
 		return action.Lesson("answer " + k.Text), true

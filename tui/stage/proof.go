@@ -96,8 +96,8 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 			wrong = append(wrong, fmt.Errorf("an answer is longer than its line: %s", c.Text))
 		}
 	}
-	if n := len(s.question(w, r.strip.H())); len(look.Choices) > 0 && n > r.strip.H() {
-		wrong = append(wrong, fmt.Errorf("the question takes %d rows of %d", n, r.strip.H()))
+	if s.asked() && s.crowded != "" {
+		wrong = append(wrong, errors.New(s.crowded))
 	}
 	return errors.Join(wrong...)
 }

@@ -41,6 +41,8 @@ type Stage struct {
 	hidden   []hidden      // what the beat hides
 	bare     []string      // spots around which no line of a ring can be drawn
 	open     []string      // spots whose rings lack a part: words stand there
+	above    bool          // the rule asks the question
+	crowded  string        // why the question has no room; "" where it has
 	plain    *theme.Theme  // looks are told apart as in this theme; nil: by their roles
 }
 

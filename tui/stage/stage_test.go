@@ -71,7 +71,6 @@ func beginOf(t *testing.T, tape *tuitest.Tape, text string, progress *lessons.Pr
 // sets waits until the scene is set, which is done beside this, by no script.
 func (p *play) sets() {
 	for look := p.look(); look.Setting; look = p.look() {
-		p.cluster.Play(1)
 		runtime.Gosched()
 	}
 }

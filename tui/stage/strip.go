@@ -3,6 +3,7 @@ package stage
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kviz/cluster/view"
@@ -41,30 +42,58 @@ func (s *Stage) strip(w, h int) []row {
 		return append(say("This has not happened in your run so far. "+s.wanted(), w, theme.Warn),
 			row{{Text: "n  ", Style: theme.Key}, {Text: "goes on with the next beat all the same", Style: theme.Text}})
 	}
-	var rows []row
 	if b.Answers != "" && s.look.Verdict != "" && !s.playing() {
-		if rows = s.toldRows(w, h); rows == nil {
-			rows = say(s.look.Verdict, w, theme.Number)
-		}
-		if s.look.Recall != nil && s.look.Recall.Told && s.look.CanNext {
-			return append(rows, say("space goes on.", w, theme.Good)...)
-		}
+		return s.verdictRows(w, h)
 	}
-	if len(s.look.Choices) > 0 || b.Typed || s.points() {
-		return append(rows, s.question(w, h-len(rows))...)
+	if s.asked() {
+		return s.question(w, h)
 	}
-	rows = append(rows, s.goals(w, h-len(rows))...)
+	rows := s.goals(w, h)
 	if len(rows) > 0 || s.look.Kind != lessons.See {
 		return rows
 	}
 	return s.happened(w)
 }
 
-// verdict is the verdict that takes the strip, nil for none: goals and questions leave no room for
-// its parts.
+// asked reports whether the strip has a question.
+func (s *Stage) asked() bool { return len(s.look.Choices) > 0 || s.look.Beat.Typed || s.points() }
+
+// verdictRows tell a verdict, and what the beat itself has to say below it: that gives way.
+func (s *Stage) verdictRows(w, h int) []row {
+	var below []row
+	switch {
+	case s.look.Recall != nil && s.look.Recall.Told && s.look.CanNext:
+		below = say("space goes on.", w, theme.Good)
+	case s.asked():
+		below = s.question(w, h)
+	default:
+		below = s.goals(w, h)
+	}
+	told := func() []row {
+		if s.verdict() == nil {
+			return say(s.look.Verdict, w, theme.Number)
+		}
+		return s.toldRows(w, h-len(below))
+	}
+	rows := told()
+	if n := len(s.look.Goals); n > 0 && len(rows)+len(below) > h {
+		below = s.goals(w, h)[:min(n, h)] // a hint, and what comes next, give way
+		if n > 2 {
+			below, _ = beside(below, w)
+		}
+		rows = told()
+	}
+	if most := max(h-len(below), 1); len(rows) > most {
+		rows = rows[:most]
+		rows[most-1] = append(rows[most-1], grid.Span{Text: " …", Style: theme.Warn})
+	}
+	return append(rows, below...)
+}
+
+// verdict is the verdict that the strip gives in its parts, nil for none.
 func (s *Stage) verdict() *lessons.Told {
 	b := s.look.Beat
-	if b.Answers == "" || s.playing() || len(s.look.Goals)+len(s.look.Choices) > 0 || b.Typed || s.points() {
+	if b.Answers == "" || s.playing() {
 		return nil
 	}
 	return b.Told
@@ -76,6 +105,9 @@ func (s *Stage) toldRows(w, h int) []row {
 	t := s.verdict()
 	if t == nil {
 		return nil
+	}
+	if len(t.Parts) > 0 {
+		return partRows(t, w, h)
 	}
 	why := say(t.Why, w, theme.Number)
 	choices := func(all bool) (rows []row) {
@@ -100,7 +132,48 @@ func (s *Stage) toldRows(w, h int) []row {
 	if more := say(strings.TrimSpace(t.Why+" "+t.More), w, theme.Number); len(rows)+len(more) <= h {
 		why = more
 	}
+	if len(rows)+len(why) > h { // what came is worth more than why
+		why = why[:max(h-len(rows), 0)]
+	}
 	return append(rows, why...)
+}
+
+// partRows are the parts of a verdict as they are right, each with what was said of it where that was something
+// else.
+func partRows(t *lessons.Told, w, h int) []row {
+	var rows []row
+	for _, p := range t.Parts {
+		mark, st := "✓", theme.Good
+		if !p.Right {
+			mark, st = "✗", theme.Bad
+		}
+		if p.Place == 0 {
+			r := row{{Text: mark + " ", Style: st | grid.Bold}, {Text: p.Text + " → " + p.Label, Style: st}}
+			if !p.Right {
+				r = append(r, grid.Span{Text: "  you: " + p.SaidLabel, Style: theme.Muted})
+			}
+			rows = append(rows, r.cut(w))
+			continue
+		}
+		yours := "  "
+		if !p.Right {
+			yours = fmt.Sprintf("%d ", p.Said)
+		}
+		rows = append(rows, row{{Text: fmt.Sprint(p.Place), Style: theme.Key}, {Text: mark, Style: st | grid.Bold}, {Text: yours, Style: theme.Muted}, {Text: p.Text, Style: st}})
+	}
+	if len(rows) > h {
+		var all []row
+		for _, r := range rows {
+			all = append(all, slices.Clone(r))
+		}
+		if two, whole := beside(all, w); whole { // else the first of them: the beat before has all
+			rows = two
+		}
+	}
+	if why := say(t.Why, w, theme.Number); len(rows)+len(why) <= h {
+		rows = append(rows, why...)
+	}
+	return rows
 }
 
 // wrongs are the mistakes in a text, which has one a line: as many as there is room for.
@@ -134,29 +207,44 @@ func (s *Stage) wanted() string {
 	return "The cluster goes on until it does."
 }
 
-// question shows what is asked and what can be answered; where there is no room for all of it,
-// without the words that the caption has too.
+// question shows what is asked and what can be answered. Where there is no room for all of it the rule asks; where
+// that is not enough the answers stand in two columns.
 func (s *Stage) question(w, h int) []row {
-	look, b := s.look, s.look.Beat
-	rows := say("**"+look.Ask+"**", w, theme.Text)
-	if b.AskSure {
-		return append(rows, row{
-			{Text: "How sure are you?  ", Style: theme.Text},
-			{Text: "1 ", Style: theme.Key},
-			{Text: "guess   ", Style: theme.Text},
-			{Text: "2 ", Style: theme.Key},
-			{Text: "think so   ", Style: theme.Text},
-			{Text: "3 ", Style: theme.Key},
-			{Text: "sure   ", Style: theme.Text},
-			{Text: "enter ", Style: theme.Key},
-			{Text: "does not say", Style: theme.Text},
-		})
+	rows, answers := s.questionRows(w)
+	if s.asksAbove(w, h) {
+		rows = rows[:0]
 	}
+	s.crowded = ""
+	if len(rows)+len(answers) > h && len(s.look.Items) == 0 {
+		fits := false
+		if answers, fits = beside(answers, w); !fits {
+			s.crowded = "its answers do not fit side by side; say them in fewer words"
+		}
+	}
+	if n := len(rows) + len(answers); n > h {
+		s.crowded = fmt.Sprintf("the question takes %d rows of %d", n, h)
+	}
+	return append(rows, answers...)
+}
+
+// asksAbove reports whether the question stands in the rule: below it there is no room for all of it.
+func (s *Stage) asksAbove(w, h int) bool {
+	rows, answers := s.questionRows(w)
+	return s.look.Kind == lessons.Predict && len(rows)+len(answers) > h && len(answers) <= h && len(asking+s.look.Ask) <= w-4
+}
+
+// asking stands before a question in the rule.
+const asking = "predict: "
+
+// questionRows are the rows of a question: what is asked, and what can be answered.
+func (s *Stage) questionRows(w int) (asks, answers []row) {
+	look, b := s.look, s.look.Beat
+	asks = say("**"+look.Ask+"**", w, theme.Text)
 	if b.Typed {
-		return append(rows, row{{Text: "A number: type it, then enter.", Style: theme.Muted}})
+		return asks, []row{{{Text: "A number: type it, then enter.", Style: theme.Muted}}}
 	}
 	if s.points() {
-		return append(rows, s.pointRows()...)
+		return asks, s.pointRows()
 	}
 	for _, it := range look.Items {
 		label := "…"
@@ -166,38 +254,53 @@ func (s *Stage) question(w, h int) []row {
 		if it.Label != "" {
 			label = it.Label
 		}
-		rows = append(rows, row{{Text: it.Text + " → ", Style: theme.Text}, {Text: label, Style: theme.Accent}})
+		answers = append(answers, row{{Text: it.Text + " → ", Style: theme.Text}, {Text: label, Style: theme.Accent}})
 	}
-	var answers []row
+	if len(look.Items) > 0 && look.Answered {
+		return asks, answers
+	}
+	_, known := s.known()
 	for i, c := range look.Choices {
+		key := fmt.Sprintf("%d ", i+1)
+		if look.Form == lessons.Order { // a card has its key until it has its place
+			mark, st := fmt.Sprintf("[%d] ", i+1), theme.Key
+			switch {
+			case known && c.Right:
+				mark, st = fmt.Sprintf("%d✓  ", i+1), theme.Good
+			case known:
+				mark, st = fmt.Sprintf("%d✗%d ", i+1, c.Place), theme.Bad
+			case c.Place > 0:
+				mark, st = fmt.Sprintf(" %d. ", c.Place), theme.Accent|grid.Bold
+			}
+			answers = append(answers, row{{Text: mark, Style: st}, {Text: c.Text, Style: theme.Text}})
+			continue
+		}
 		mark, st := " ", theme.Text
 		switch {
-		case look.Form == lessons.Order && c.Place > 0:
-			mark, st = fmt.Sprintf("[%d]", c.Place), theme.Accent
-		case look.Form == lessons.Order:
-			mark = "[ ]"
 		case c.Right:
 			mark, st = "✓", theme.Good
-		case c.Chosen && look.Verdict != "" && !strings.HasPrefix(look.Verdict, "You will"):
+		case c.Chosen && known:
 			mark, st = "✗", theme.Bad
 		case c.Chosen:
 			mark, st = "●", theme.Accent
 		}
-		key := fmt.Sprintf("%d ", i+1)
 		if look.Form == lessons.Count || look.Form == lessons.Point {
 			key = ""
 		}
 		answers = append(answers, row{{Text: mark + " ", Style: st | grid.Bold}, {Text: key, Style: theme.Key}, {Text: grid.Cut(c.Text, w-4), Style: st}})
 	}
-	if over := len(rows) + len(answers) - h; over > 0 && len(look.Items) == 0 { // in two columns
-		answers = beside(answers, w)
-	}
-	return append(rows, answers...)
+	return asks, answers
+}
+
+// known is the verdict on the beat's own question, and whether there is one.
+func (s *Stage) known() (string, bool) {
+	v := s.look.Verdict
+	return v, s.look.Answered && v != "" && !strings.HasPrefix(v, "You will")
 }
 
 // beside puts the second half of rows beside the first, in columns that are as wide as what
-// stands in them.
-func beside(rows []row, w int) []row {
+// stands in them, and reports whether both are whole.
+func beside(rows []row, w int) (two []row, whole bool) {
 	half := (len(rows) + 1) / 2
 	left, right := 0, 0
 	for i, r := range rows {
@@ -207,6 +310,7 @@ func beside(rows []row, w int) []row {
 			right = max(right, r.width())
 		}
 	}
+	whole = left+2+right <= w
 	left = min(left, max(w-right-2, w/2-2))
 	for i := range rows[:half] {
 		r := rows[i].cut(left)
@@ -217,9 +321,9 @@ func beside(rows []row, w int) []row {
 			}
 			r = append(append(r, grid.Span{Text: strings.Repeat(" ", gap), Style: theme.Text}), rows[half+i]...)
 		}
-		rows[i] = r
+		rows[i] = r.cut(w)
 	}
-	return rows[:half]
+	return rows[:half], whole
 }
 
 // width is how many columns a row takes.
