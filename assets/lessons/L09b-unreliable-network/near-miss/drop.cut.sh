@@ -1,3 +1,3 @@
-# miss: dropped: that loses every message; a part is to be lost
+# miss: dropped: that loses every message; lose only a part of them
 kviz fault cut member/$hub $one
 wrote

@@ -1,4 +1,4 @@
-# miss: still-cut: the network is whole again, so nobody can be behind for long
+# miss: still-cut: the network is whole again, so no member stays behind for long
 kviz fault heal store
 settled
 kviz read /registry/configmaps/demo/ledger

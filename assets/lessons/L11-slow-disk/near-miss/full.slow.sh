@@ -1,2 +1,2 @@
-# miss: filled: a slow disk takes every write, only later; this one has to be full
+# miss: filled: a slow disk takes every write, only later; this one must be full
 kviz fault slow member/$filled 400ms

@@ -1,2 +1,2 @@
-# miss: small: disarmed before there is room; the next write raises the alarm again
+# miss: small: you disarmed it before there was room; the next write raises the alarm again
 etcdctl alarm disarm

@@ -1,4 +1,4 @@
-# miss: small: a larger quota gives time and no more; what fills the database goes on filling it
+# miss: small: a larger quota only gains time; the same writes go on filling it
 kviz fault quota store 2GiB
 etcdctl alarm disarm
 kviz fault compact store
