@@ -32,7 +32,7 @@ func TestALessonInGerman(t *testing.T) {
 		t.Errorf("of %d texts there are missing %q, and stale %q", tr.Of, tr.Missing, tr.Stale)
 	}
 	i := slices.IndexFunc(l.Steps, func(s *lessons.Step) bool { return s.ID == "bound" })
-	if s := l.Steps[i]; s.Caption[1].Source() != "Für einen hat er {node} gewählt und das aufgeschrieben. Dort steht der Pod nun, aber es läuft noch nichts." || !strings.Contains(s.Text, "{node} gewählt") {
+	if s := l.Steps[i]; s.Caption[1].Source() != "Er hat seine Wahl, {node}, dem API-Server geschickt. Der Pod steht jetzt dort auf der Karte, aber noch läuft nichts." || !strings.Contains(s.Text, "seine Wahl, {node}") {
 		t.Errorf("the beat says %s", s.Text)
 	}
 	if err := lessons.In("Deutsch", all); err == nil || !strings.Contains(err.Error(), "want de") {

@@ -164,7 +164,7 @@ func distributed() *tour {
 			{
 				says: "The leader is killed. The others miss it, and elect one of themselves.", line: crashLeader, speed: 0.2, takes: 3 * time.Second,
 				then: []sequel{
-					when(`store.quorum.have == 2`, "Who misses its heartbeats for too long first stands for election."),
+					when(`store.quorum.have == 2`, "The first member to miss its heartbeats for too long stands for election."),
 					when(`store.quorum.have == 2 && store.leader != ""`, "One has two votes of three, a majority: it leads the next term."),
 				},
 			},

@@ -1,2 +1,2 @@
-# miss: converged: later wants 2 now; it should get four
+# miss: converged: later asks for 2 now; it should get four
 kubectl scale deployment later -n demo --replicas=2

@@ -1,3 +1,3 @@
-# miss: mute: member/a hears nobody either now; mute is one way only
+# miss: mute: member/a receives nothing now either; mute is one way only
 kviz fault cut member/$old
 elected $old

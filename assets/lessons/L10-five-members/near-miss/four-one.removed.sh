@@ -1,3 +1,3 @@
-# miss: four-one: b was removed; the others are only three now, and need two
+# miss: four-one: b was removed; now only three are left, and they need two
 kviz fault remove member/b
 wrote

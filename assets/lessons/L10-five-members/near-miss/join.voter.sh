@@ -1,2 +1,2 @@
-# miss: learner: d joined with a vote at once; the beat wants a learner
+# miss: learner: d joined with a vote at once; this beat needs a learner
 kviz fault add-voter store

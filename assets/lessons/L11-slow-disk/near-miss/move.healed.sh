@@ -1,2 +1,2 @@
-# miss: moved: a's disk was made fast; here it stays slow, and another one has to lead
+# miss: moved: a's disk was made fast; here it stays slow, and another member must lead
 kviz fault fast member/$lame

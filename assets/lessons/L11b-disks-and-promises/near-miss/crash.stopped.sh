@@ -1,3 +1,3 @@
-# miss: killed: b was asked to stop, and finished what it was writing; here it gets no time for that
+# miss: killed: b was stopped, and finished what it was writing; kill it instead
 kviz fault stop member/$one
 kviz fault start member/$one
