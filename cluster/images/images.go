@@ -18,7 +18,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "of about 80 well-known images the user, the port and some programs are known; of any other image it is assumed that it runs until it is stopped and serves its declared ports, or ends with exit code 0 after 3 s where it is there to finish (an init container, or a pod that does not restart it and that has no ports or probes), that its user is 65532 where the pod must not run as root, and that it has the programs that its pod names; the annotation kviz.dev/behaviour decides otherwise",
+	What: "of some 60 well-known images, and of Bitnami's, the user is known, of most the port, of many the programs; of any other image it is assumed that it runs until it is stopped and serves its declared ports, or ends with exit code 0 after 3 s where it is there to finish (an init container, or a pod that does not restart it and that has no ports or probes), that its user is 65532 where the pod must not run as root, and that it has the programs that its pod and the pod's scripts name; the annotation kviz.dev/behaviour decides otherwise",
 	Seen: "the Warning to who writes such a pod, the node pane, kviz why",
 })
 
