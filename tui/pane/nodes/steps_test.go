@@ -47,3 +47,32 @@ func TestTheFilterChoosesThePodToo(t *testing.T) {
 		}
 	}
 }
+
+// What is assumed of a container stands below it, for as long as it is assumed of the newest
+// container of that name.
+func TestWhatIsAssumedStandsBelowTheContainer(t *testing.T) {
+	tape := tuitest.Story()
+	ref := tuitest.Ref("Pod", "demo", "operator")
+	create := func(assumed string) {
+		last := tape.Emit(trace.CompRuntime, "node-1", trace.CRICall, ref, &trace.RuntimeCall{
+			Node: "node-1", Pod: "demo/operator", Container: "main", Call: "CreateContainer", Arg: "quay.io/example/operator:v1.4.0", Assumed: assumed,
+		})
+		tape.Emit(trace.CompRuntime, "node-1", trace.ContainerChange, ref, &trace.ContainerState{Node: "node-1", Pod: "demo/operator", Container: "main", State: "running"}, last)
+	}
+	shown := func(w int) string {
+		h, g := tape.History(), grid.New(w, 24)
+		pane.NewHost(New(), "").Draw(g, grid.Rect{W: w, H: 24}, pane.Frame{S: h.Latest(), H: h, Live: true, Filter: "demo/operator", Sel: pane.Subject{Node: "node-1"}})
+		return g.Plane()
+	}
+	const assumed = "assumed to run until stopped, as user 65532, with /manager (unknown image)"
+	create("to run until stopped, as user 65532, with /manager (unknown image)")
+	for w, want := range map[int]string{80: assumed, 120: assumed[:60]} {
+		if got := shown(w); !strings.Contains(got, want) {
+			t.Errorf("%d columns: no %q in\n%s", w, want, got)
+		}
+	}
+	create("")
+	if got := shown(80); strings.Contains(got, "assumed") {
+		t.Errorf("of a container that is created again without it:\n%s", got)
+	}
+}
