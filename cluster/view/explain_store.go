@@ -139,7 +139,10 @@ func explainReply(e *trace.Event, p *trace.RaftMessage) string {
 		}
 		return fmt.Sprintf("%s refuses the entries of %s: they do not follow on its log; the leader will step back", p.To, p.From)
 	case "RequestVote", "RequestPreVote":
-		if p.OK {
+		switch {
+		case p.OK && p.RPC == "RequestPreVote":
+			return fmt.Sprintf("%s would give %s its vote in term %d", p.To, p.From, p.Term)
+		case p.OK:
 			return fmt.Sprintf("%s gives %s its vote in term %d", p.To, p.From, p.Term)
 		}
 		return fmt.Sprintf("%s refuses %s its vote in term %d", p.To, p.From, p.Term)
