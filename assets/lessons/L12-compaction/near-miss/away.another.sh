@@ -1,3 +1,3 @@
-# miss: relists: controller-manager listed because it has only started; whoever watches has to go on, and the API server has to forget
+# miss: relists: controller-manager listed because it started again; a client must watch on while the API server loses its memory
 kviz fault restart controller-manager
 awaits 'event.kind == "informer.relist"'

@@ -1,2 +1,2 @@
-# miss: follower: a leads; every write waited for it
+# miss: follower: a leads; defragment the leader last
 kviz fault defrag member/$leads

@@ -1,2 +1,2 @@
-# miss: old-read: this is the newest value; ask for the key at an older revision
+# miss: old-read: this is the newest value; read the key at an older revision
 etcdctl get /registry/configmaps/demo/settings --keys-only

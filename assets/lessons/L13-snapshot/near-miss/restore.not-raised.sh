@@ -1,2 +1,2 @@
-# miss: restored: the backup is back, but its revisions are old ones, which clients have seen already
+# miss: restored: the backup is back, but at old revisions, which clients have seen already
 kviz restore backup.db

@@ -1,3 +1,3 @@
-# miss: adopted: a new ReplicaSet was made; the orphan matches another selector
+# miss: adopted: a new ReplicaSet was made; the orphan does not match the selector
 kubectl create deployment other -n demo --image=nginx:stable
 kubectl rollout status deployment other -n demo --timeout=180s

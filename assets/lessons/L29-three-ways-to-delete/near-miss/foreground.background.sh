@@ -1,4 +1,4 @@
-# miss: marked: the Deployment went first again; the policy has to be Foreground
+# miss: marked: the Deployment went first again; use the policy Foreground
 deployed
 kubectl delete deployment web -n demo
 empty

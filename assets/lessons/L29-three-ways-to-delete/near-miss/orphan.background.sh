@@ -1,4 +1,4 @@
-# miss: orphaned: its ReplicaSet was to go, too; the policy has to be Orphan
+# miss: orphaned: its ReplicaSet was marked for deletion, too; use the policy Orphan
 deployed
 kubectl delete deployment web -n demo
 empty

@@ -1,2 +1,2 @@
-# miss: away: the APIService was deleted; now nobody misses the program, and nothing hangs
+# miss: away: the APIService was deleted; now nothing depends on metrics-server, and nothing hangs
 kubectl delete apiservice v1beta1.metrics.k8s.io
