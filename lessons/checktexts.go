@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	phrases "kviz/assets/prose"
 )
 
 // mostWords is what a beat may say at most. A screen of 80 columns holds two lines of text.
@@ -51,6 +53,25 @@ func checkTexts(l *Lesson, s *Step, terms []term, bad func(format string, args .
 			}
 		}
 	}
+	for _, text := range append(l.around(s), beside...) {
+		for _, f := range phrases.Faults(text) {
+			bad("it says %v", f)
+		}
+	}
+}
+
+// around is what a beat says in its title and its text, with the title of a chapter that begins
+// with it, and with what the lesson says of itself where the lesson does.
+func (l *Lesson) around(s *Step) []string {
+	all := []string{s.Title, s.Text}
+	i := slices.Index(l.Steps, s)
+	if i <= 0 {
+		all = append(append(all, l.Title), l.Teaches...)
+	}
+	if i <= 0 || l.Steps[i-1].Chapter != s.Chapter {
+		all = append(all, s.Chapter)
+	}
+	return all
 }
 
 // beside is what a beat says beside its text: its question with the answers and why they are
