@@ -105,6 +105,7 @@ type mark struct {
 type Painter struct {
 	marks []mark
 	said  []bool // the cells on which words stand
+	ended []bool // those on which an edge is cut off
 	w, h  int
 }
 
@@ -119,11 +120,12 @@ const (
 func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 	p.w, p.h = s.W, s.H
 	if cap(p.marks) < s.W*s.H {
-		p.marks, p.said = make([]mark, s.W*s.H), make([]bool, s.W*s.H)
+		p.marks, p.said, p.ended = make([]mark, s.W*s.H), make([]bool, s.W*s.H), make([]bool, s.W*s.H)
 	}
-	p.marks, p.said = p.marks[:s.W*s.H], p.said[:s.W*s.H]
+	p.marks, p.said, p.ended = p.marks[:s.W*s.H], p.said[:s.W*s.H], p.ended[:s.W*s.H]
 	clear(p.marks)
 	clear(p.said)
+	clear(p.ended)
 	for _, y := range s.Rules {
 		for x := range s.W {
 			p.add(x, y, East|West, thin, ofLine, theme.Line)
@@ -147,9 +149,14 @@ func (p *Painter) Paint(a grid.Area, s *Scene, pic Picture) {
 			p.label(a, &s.Edges[i], &pic.Lines[i])
 		}
 	}
-	for i := range s.Edges { // after all labels, for counts stand where nothing else does
+	for i := range s.Edges {
 		if pic.Lines[i].Light != Hidden {
-			p.heads(a, &s.Edges[i], &pic.Lines[i])
+			p.ends(a, &s.Edges[i], &pic.Lines[i])
+		}
+	}
+	for i := range s.Edges { // after all labels and ends, for counts stand where nothing else does
+		if pic.Lines[i].Light != Hidden {
+			p.heads(a, s, &s.Edges[i], &pic.Lines[i])
 		}
 	}
 }
@@ -385,23 +392,62 @@ func (p *Painter) says(x, y int) bool {
 	return x >= 0 && y >= 0 && x < p.w && y < p.h && p.said[y*p.w+x]
 }
 
-// heads draws what is on an edge, and the ends of one that is cut.
-func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
+// ends draws where an edge is cut off. A link between members that crosses another line is not cut off on that one, which
+// would look cut itself.
+func (p *Painter) ends(a grid.Area, e *Edge, l *Line) {
 	n := len(e.Cells)
 	if n == 0 {
 		return
 	}
 	near, far := min(stub-1, n-1), max(n-stub, 0)
-	if l.Stop && e.Class == Hangs { // its first cells are the ways of others too: it ends at the border
-		if j := e.last(); p.at(j.X, j.Y) != nil {
-			a.Put(j.X, j.Y, '✗', theme.Bad|grid.Bold)
+	cross := func(x, y int) {
+		if p.at(x, y) != nil {
+			a.Put(x, y, '✗', theme.Bad|grid.Bold)
+			p.ended[y*p.w+x] = true
 		}
+	}
+	if l.Stop && e.Class == Hangs { // its first cells are the ways of others too: it ends at the border
+		j := e.last()
+		cross(j.X, j.Y)
 	} else if l.Cut || l.Stop {
-		a.Put(e.Cells[near].X, e.Cells[near].Y, '✗', theme.Bad|grid.Bold)
+		for i := near; i >= 0; i-- {
+			if c := e.Cells[i]; !p.others(c) {
+				cross(c.X, c.Y)
+				break
+			}
+		}
 	}
 	if l.Cut || l.Mute {
-		a.Put(e.Cells[far].X, e.Cells[far].Y, '✗', theme.Bad|grid.Bold)
+		for i := far; i < n; i++ {
+			if c := e.Cells[i]; !p.others(c) {
+				cross(c.X, c.Y)
+				break
+			}
+		}
 	}
+}
+
+// others reports whether a border or a line stands on a cell of a link between members, which is drawn between them.
+func (p *Painter) others(c Cell) bool {
+	m := p.at(c.X, c.Y)
+	return c.Dots != 0 && m != nil && m.arms != 0
+}
+
+// framed reports whether the border of a place stands on a cell: nothing covers it.
+func (p *Painter) framed(s *Scene, x, y int) bool {
+	m := p.at(x, y)
+	return m != nil && m.arms != 0 && slices.ContainsFunc(s.Places, func(at Place) bool {
+		return at.Framed && at.Rect.Has(x, y) && !at.Inside().Has(x, y)
+	})
+}
+
+// heads draws what is on an edge.
+func (p *Painter) heads(a grid.Area, s *Scene, e *Edge, l *Line) {
+	n := len(e.Cells)
+	if n == 0 {
+		return
+	}
+	near, far := min(stub-1, n-1), max(n-stub, 0)
 	for _, h := range l.Heads {
 		i := h.index(n)
 		switch { // into a cut it comes no further than the stub's end
@@ -426,6 +472,10 @@ func (p *Painter) heads(a grid.Area, e *Edge, l *Line) {
 		if h.Chip {
 			x := min(max(c.X-1, 0), p.w-3)
 			if p.says(x, c.Y) || p.says(x+1, c.Y) || p.says(x+2, c.Y) {
+				continue
+			}
+			if p.framed(s, x, c.Y) || p.framed(s, x+2, c.Y) { // beside a border there is room for its glyph
+				a.Put(c.X, c.Y, r, h.Style|grid.Bold)
 				continue
 			}
 			a.Put(x, c.Y, ' ', h.Style|grid.Reverse)
@@ -517,7 +567,7 @@ func (p *Painter) label(a grid.Area, e *Edge, l *Line) {
 // free reports whether neither a line nor words lie on some cells of a row.
 func (p *Painter) free(x, y, w int) bool {
 	for i := range w {
-		if m := p.at(x+i, y); m == nil || m.arms != 0 || p.says(x+i, y) {
+		if m := p.at(x+i, y); m == nil || m.arms != 0 || p.says(x+i, y) || p.ended[y*p.w+x+i] {
 			return false
 		}
 	}

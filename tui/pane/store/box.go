@@ -302,9 +302,7 @@ func (r *ring) candidacy(m *view.Member, w int) [][]grid.Span {
 		label = "pre-votes "
 	}
 	ballots, has := r.ballotsOf(m), 0
-	if 1+len(label)+3*len(ballots) > w { // the votes matter more than the word
-		label = label[:len(label)-len("votes ")]
-	}
+	named := 1+len(label)+3*len(ballots) <= w
 	for _, b := range ballots {
 		if b.mark == '✓' {
 			has++
@@ -315,7 +313,11 @@ func (r *ring) candidacy(m *view.Member, w int) [][]grid.Span {
 	}
 	votes := line(span(label, theme.Muted))
 	for _, b := range ballots {
-		votes = append(votes, span(" "+b.name+string(b.mark), b.style))
+		if named {
+			votes = append(votes, span(" "+b.name+string(b.mark), b.style))
+		} else { // in the order of their names, which the foot has
+			votes = append(votes, span(string(b.mark), b.style))
+		}
 	}
 	return [][]grid.Span{
 		votes,
