@@ -218,32 +218,50 @@ func orElse(st, other grid.Style) grid.Style {
 	return st
 }
 
-// workers are the rows of the controllers: five by name, two beside each other.
+// workers are the rows of the controllers: as many as have room with their whole names, and how many more there are.
 func (p *picture) workers(mark string, st grid.Style) [][]grid.Span {
 	all := p.f.S.Controllers()
 	if len(all) == 0 {
 		return [][]grid.Span{row(span(mark, st), span(" controller manager", theme.Text)), nil, nil}
 	}
 	order := knownFirst(all)
-	room := 5
-	if len(order) == 6 {
-		room = 6
-	}
 	at, _ := p.At(scene.Controllers)
-	half := (at.Rect.W - 3) / 2
+	room := at.Rect.W - 3
+	column := room / 2 // where the second begins, where the first name leaves it
 	rows := make([][]grid.Span, 3)
-	for i := range min(len(order), room) {
-		glyph, look := mark, st
-		if len(order[i].Current()) > 0 && st == theme.Good {
-			glyph, look = "◉", theme.Busy
+	for y := range rows {
+		used := 0
+		for i := 0; i < len(order); {
+			name := " " + short(order[i])
+			w, end := grid.Width(name)+2, room
+			if y == len(rows)-1 && len(order) > 1 {
+				end -= grid.Width(moreOf(len(order)))
+			}
+			x := used
+			if used > 0 && used < column && column+w <= end {
+				x = column
+			}
+			if x+w > end && !(used == 0 && i == len(order)-1) { // a name that fits nowhere is cut
+				i++
+				continue
+			}
+			glyph, look := mark, st
+			if len(order[i].Current()) > 0 && st == theme.Good {
+				glyph, look = "◉", theme.Busy
+			}
+			rows[y] = append(rows[y], span(strings.Repeat(" ", x-used), theme.Text), span(" "+glyph, look), span(grid.Cut(name, end-x-2), theme.Text))
+			used = x + w
+			order = slices.Delete(order, i, i+1)
 		}
-		rows[i/2] = append(rows[i/2], span(" "+glyph, look), span(grid.Pad(" "+grid.Cut(short(order[i]), half-4), half-2), theme.Text))
 	}
-	if more := len(order) - room; more > 0 {
-		rows[2] = append(rows[2], span(fmt.Sprintf(" … %d more", more), theme.Muted))
+	if len(order) > 0 {
+		rows[2] = append(rows[2], span(moreOf(len(order)), theme.Muted))
 	}
 	return rows
 }
+
+// moreOf says how many controllers are not named.
+func moreOf(n int) string { return fmt.Sprintf(" … %d more", n) }
 
 // knownFirst puts those first that [known] names, and leaves the others as they are.
 func knownFirst(all []*view.Controller) []*view.Controller {
