@@ -411,7 +411,7 @@ func (p *Painter) ends(a grid.Area, e *Edge, l *Line) {
 		cross(j.X, j.Y)
 	} else if l.Cut || l.Stop {
 		for i := near; i >= 0; i-- {
-			if c := e.Cells[i]; !p.others(c) {
+			if c := e.Cells[i]; !p.others(c) && !p.says(c.X, c.Y) {
 				cross(c.X, c.Y)
 				break
 			}
@@ -419,7 +419,7 @@ func (p *Painter) ends(a grid.Area, e *Edge, l *Line) {
 	}
 	if l.Cut || l.Mute {
 		for i := far; i < n; i++ {
-			if c := e.Cells[i]; !p.others(c) {
+			if c := e.Cells[i]; !p.others(c) && !p.says(c.X, c.Y) {
 				cross(c.X, c.Y)
 				break
 			}

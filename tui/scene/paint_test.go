@@ -23,6 +23,7 @@ func TestNothingIsCoveredBetweenMembers(t *testing.T) {
 			pic := s.Blank()
 			for i, e := range s.Edges {
 				if e.Class == scene.Raft {
+					pic.Lines[i].Label = "×2/s"
 					if pic.Lines[i].Cut = share < 0.5; pic.Lines[i].Cut && share < 0.2 {
 						continue
 					}
@@ -30,6 +31,11 @@ func TestNothingIsCoveredBetweenMembers(t *testing.T) {
 				}
 			}
 			got := drawn(s, pic)
+			for _, l := range strings.Split(got.Plane(), "\n") {
+				if strings.Count(l, "×2/s") != strings.Count(l, "2/")+strings.Count(l, "/s")-strings.Count(l, "2/s") {
+					t.Fatalf("something stands on a label in %q", l)
+				}
+			}
 			for _, place := range s.Places {
 				if !place.Framed || !strings.HasPrefix(place.ID, "member/") {
 					continue

@@ -145,7 +145,7 @@ func (r *ring) partition() [][]grid.Span {
 		if votes < q.Need {
 			said := fmt.Sprintf("reads there that ask no quorum answer from revision %d", revision)
 			if r.Form == scene.Small {
-				said = fmt.Sprintf("reads answer from rev %d", revision)
+				said = fmt.Sprintf("reads at rev %d", revision)
 			}
 			if behind := newest - revision; behind > 0 {
 				said += fmt.Sprintf(", %d behind", behind)

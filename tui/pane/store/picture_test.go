@@ -270,7 +270,7 @@ func TestCutOffMembersAreNoQuorum(t *testing.T) {
 	}
 	for _, size := range pictured {
 		p := New()
-		for _, want := range []string{"side a b ", "2 of 5: no quorum", "side c d e ", "3 of 5: quorum"} {
+		for _, want := range []string{"side a b ", "2 of 5: no quorum", "behind; writes wait", "side c d e ", "3 of 5: quorum"} {
 			if got := text(p, h, size[0], size[1]); !strings.Contains(got, want) {
 				t.Errorf("%v: %q is not told:\n%s", size, want, got)
 			}
