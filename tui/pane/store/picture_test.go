@@ -275,7 +275,7 @@ func TestCutOffMembersAreNoQuorum(t *testing.T) {
 				t.Errorf("%v: %q is not told:\n%s", size, want, got)
 			}
 		}
-		if _, below, _ := strings.Cut(text(p, h, size[0], size[1]), "side a b "); strings.Index(below, "▸picture") >= 0 && strings.Index(below, "▸picture") < strings.Index(below, "side c d e ") {
+		if _, below, _ := strings.Cut(text(p, h, size[0], size[1]), "side a b "); strings.Contains(below, "▸picture") && strings.Index(below, "▸picture") < strings.Index(below, "side c d e ") {
 			t.Errorf("%v: the tabs stand between the two sides:\n%s", size, below)
 		}
 		p.ShowView("members")
