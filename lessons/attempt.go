@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"kviz/cluster/expr"
 	"kviz/cluster/trace"
@@ -22,6 +23,7 @@ type Attempt struct {
 	stage  fold
 	spans  []Span // of the beats that were entered
 
+	offered []string  // commands that the beat under way offers and that run
 	did     trace.ID  // what the learner did last in the beat under way; zero for nothing
 	unbound []Binding // names of the beat's beginning, as long as one has no value
 	unknown error     // why that one has none
@@ -80,7 +82,7 @@ func (a *Attempt) Enter(beat int) {
 			break
 		}
 	}
-	a.at, a.unbound, a.did = beat, nil, trace.ID{}
+	a.at, a.unbound, a.did, a.offered = beat, nil, trace.ID{}, nil
 	a.spans = append(a.spans[:beat], Span{From: a.stage.next, At: a.stage.next, start: a.stage.b.Mark()})
 	if !seeks {
 		a.begin()
@@ -186,6 +188,7 @@ func (a *Attempt) follow(n int) (read int) {
 		if theirs(e) {
 			a.did = e.ID
 		}
+		a.commands(step, e)
 		if span == nil || !step.Acts() || step.Stage.Stop == nil || span.Stopped || a.stage.next >= a.judged {
 			continue
 		}
@@ -196,6 +199,26 @@ func (a *Attempt) follow(n int) (read int) {
 	}
 	a.settles(events)
 	return len(events)
+}
+
+// commands notes which of the commands run that a beat offers.
+func (a *Attempt) commands(step *Step, e *trace.Event) {
+	c, ok := e.Payload.(*trace.Command)
+	if !ok || c.Source != "console" {
+		return
+	}
+	if e.Kind == trace.CommandEnd {
+		if i := slices.Index(a.offered, c.Line); i >= 0 {
+			a.offered = slices.Delete(a.offered, i, i+1)
+		}
+		return
+	}
+	for _, o := range step.Offers {
+		if line, _ := a.Now(o.Run); line == c.Line {
+			a.offered = append(a.offered, c.Line)
+			return
+		}
+	}
 }
 
 // span is that of the beat under way; nil before the first.
@@ -265,7 +288,8 @@ func (a *Attempt) Done(beat int) bool {
 	return a.spans[beat].Stopped
 }
 
-// Runs reports whether the cluster is to run for the beat under way.
+// Runs reports whether the cluster is to run for the beat under way: where something is done until its goals are met
+// and what it offers has been answered, for a command that waits for the cluster would never end.
 func (a *Attempt) Runs() bool {
 	step := a.Lesson.Steps[a.at]
 	switch {
@@ -275,7 +299,7 @@ func (a *Attempt) Runs() bool {
 		if g, _, _ := a.Mistake(); g != nil {
 			return false
 		}
-		return !a.Passed(step)
+		return !a.Passed(step) || len(a.offered) > 0
 	}
 	return !a.spans[a.at].Stopped
 }
