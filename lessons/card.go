@@ -218,11 +218,11 @@ func (p *Player) keepBeat(beat int) error {
 	took := int(p.progress.now().Sub(p.since).Round(time.Second) / time.Second)
 	return p.progress.beat(p.lesson.ID, step.ID, func(m *BeatMark) {
 		m.Seconds += took
-		m.Shown = m.Shown || b.Session.shown[step.ID]
+		m.Shown = m.Shown || b.Session.shown[step.ID] || b.helped[step.ID]
 		for _, g := range step.Goals {
 			became := ""
 			switch {
-			case b.Session.shown[step.ID] && !b.reached(step):
+			case b.helped[step.ID] && !g.Never(), b.Session.shown[step.ID] && !b.reached(step):
 				became = goalShown
 			case b.Met(g) || b.reached(step) && !g.Optional:
 				became = goalDone

@@ -25,6 +25,7 @@ type playing struct {
 	tells   map[string]int  // by step with a question: the beat in which its answer became known
 	noted   map[string]bool // by step with a question: what its answer was worth is kept
 	gains   gains
+	helped  map[string]bool // by step: kviz runs what it offers
 	silent  map[string]bool // by step with a question: how sure the learner is they do not say
 }
 
@@ -97,7 +98,7 @@ func begins(a *Attempt, base float64, version uint64) *playing {
 	_, at := a.Beat()
 	return &playing{
 		Attempt: a, shown: at, asked: asked{beat: -1}, entered: time.Now(), base: base, version: version, tells: map[string]int{}, noted: map[string]bool{},
-		silent: map[string]bool{},
+		silent: map[string]bool{}, helped: map[string]bool{},
 		gains:  gains{since: time.Now()},
 	}
 }
@@ -406,6 +407,8 @@ func (p *Player) doBeat(word, arg string) (done bool, err error) {
 			return true, fmt.Errorf("this is the last beat")
 		}
 		return true, p.skip(at)
+	case "shown": // what the beat wants is done for the learner
+		b.helped[step.ID] = true
 	case "again":
 		var err error
 		if p.recalling == nil && !p.ahead {

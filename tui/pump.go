@@ -100,6 +100,7 @@ func (m *Explorer) pull(passed time.Duration) bool {
 	m.walk = m.trail.Update(m.history().Stream(), m.moving.seen, m.travel.State())
 	moved = moved || walk != m.walk
 	played := m.stage.Tick(passed)
+	m.perform(m.stage.Does())
 	if clock || state || output || m.stage.Busy() {
 		before := m.lesson.Look().Beat
 		m.perform(m.lesson.Update())

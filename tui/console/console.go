@@ -86,7 +86,7 @@ type Command struct {
 	Line    string
 	Running bool
 	Exit    int
-	Said    string // the last line it printed, as far as it is the last there is
+	Said    string // the last lines it printed, as far as they are the last there are
 }
 
 // settle notes that a command that has ended may be shown as ended: what else is drawn of
@@ -107,14 +107,19 @@ func (c *Console) Last() Command {
 		return Command{}
 	}
 	last := Command{Line: c.entered.line, Running: !c.entered.seen, Exit: c.entered.exit}
-	for i := len(c.rows) - 1; i >= 0 && !c.rows[i].asked; i-- {
+	var said []string
+	for i := len(c.rows) - 1; i >= 0 && !c.rows[i].asked && len(said) < lastLines; i-- {
 		if text := c.rows[i].text; text != "" && !strings.HasPrefix(text, "exit status ") {
-			last.Said = text
-			break
+			said = append(said, text)
 		}
 	}
+	slices.Reverse(said)
+	last.Said = strings.Join(said, "\n")
 	return last
 }
+
+// lastLines is how many of the lines that a command printed are told beside it.
+const lastLines = 4
 
 // Fill puts a text into the line, to be changed and run.
 func (c *Console) Fill(text string) {

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -35,7 +36,7 @@ type Command struct {
 	Line    string
 	Running bool
 	Exit    int
-	Said    string // the last line it printed
+	Said    string // the last lines it printed
 }
 
 // regions are the rows of the screen, from above: title, stage, caption, rule, strip, drawer, keys.
@@ -89,7 +90,8 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 	a := g.Area()
 	a.Clear()
 	r := divide(a)
-	s.running, s.undo = around.Console.Last.Running, around.Undo
+	s.undo = around.Undo
+	s.hearsOf(around.Console.Last)
 	if s.look.Beat == nil {
 		s.drawTitle(r.title, around)
 		in := r.stage.Frame([]grid.Span{{Text: s.look.Title, Style: theme.Title}}, theme.Line)
@@ -349,6 +351,12 @@ func (s *Stage) drawDrawer(a grid.Area, around Around) {
 			{Text: "enter ", Style: theme.Key},
 			{Text: "does not say", Style: theme.Text},
 		}...)
+	case s.show.on && b.Offer != "" && !last.Running:
+		x = a.Text(x, 0, grid.Cut(s.show.typed(b.Offer), a.W()-4), theme.Name|grid.Bold)
+		a.Text(x, 0, "▏", theme.Accent)
+		if says := "kviz types it"; x+grid.Width(says)+3 < a.W() {
+			a.Right(a.W()-1, 0, says, theme.Muted)
+		}
 	case last.Running:
 		a.Text(x, 0, grid.Cut(last.Line, a.W()-20), theme.Text)
 		a.Right(a.W()-1, 0, "runs …", theme.Busy)
@@ -369,7 +377,10 @@ func (s *Stage) drawDrawer(a grid.Area, around Around) {
 			a.Right(a.W()-1, 0, which, theme.Muted)
 		}
 	case last.Line != "":
-		a.Text(x, 0, grid.Cut(last.Line, a.W()-14), theme.Muted)
+		x = a.Text(x, 0, grid.Cut(last.Line, a.W()-14), theme.Muted)
+		if said := last.Said[strings.LastIndex(last.Said, "\n")+1:]; said != "" && s.unsaid && x+12 < a.W()-8 { // the strip has no room for it
+			a.Text(x, 0, grid.Cut(" │ "+said, a.W()-9-x), theme.Text)
+		}
 		st := theme.Good
 		if last.Exit != 0 {
 			st = theme.Bad

@@ -28,7 +28,7 @@ var (
 	fasterKey  = bind(0, "faster", "faster", "Show changes for a shorter time.", "+", "=")
 	slowerKey  = bind(5, "slower", "tempo", "Show changes for a longer time.", "-")
 	hintKey    = bind(2, "hint", "hint", "A hint.", "?")
-	showKey    = bind(3, "show", "show me", "Have kviz do it, and go on.", "s")
+	showKey    = bind(3, "show", "show me", "Have kviz type and run what is offered; once more: have it done at once, and go on.", "s")
 	undoKey    = bind(1, "undo", "undo", "Take back what you did last in this beat.", "u")
 	goOnKey    = bind(2, "go on", "go on", "Go on with what has become of it.", "o")
 	whyKey     = bind(6, "why", "why?", "Why did the event happen at which the stage stands?", "w")
@@ -138,12 +138,15 @@ func (s *Stage) Key(k tea.KeyPressMsg) action.Action {
 			return action.Redraw{}
 		}
 		if b.Offer != "" && b.Mistake == "" && !s.playing() {
+			s.show.passed = 0
 			return action.Offered(b.Offer)
 		}
 		return s.on()
 	case editKey.Action:
+		s.show = showing{}
 		return action.Type(b.Offer)
 	case typeKey.Action:
+		s.show = showing{}
 		return action.Type("")
 	case backKey.Action:
 		return action.Lesson("back")
@@ -161,7 +164,12 @@ func (s *Stage) Key(k tea.KeyPressMsg) action.Action {
 	case hintKey.Action:
 		return action.Lesson("hint")
 	case showKey.Action:
-		return action.Lesson("skip")
+		if s.show.on || b.Offer == "" || b.Past { // twice, or there is nothing to be run: done at once
+			s.show = showing{}
+			return action.Lesson("skip")
+		}
+		s.show = showing{on: true}
+		return action.Lesson("shown")
 	case undoKey.Action:
 		if b.Undo.IsZero() || b.Past {
 			return action.Lesson("again")

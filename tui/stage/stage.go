@@ -28,6 +28,10 @@ type Stage struct {
 	hands   hands
 	tempo   float64
 	running bool // a command is
+	last    Command
+	ran     uint64  // the version of the beat in which it was run
+	unsaid  bool    // the strip has no room for what it printed
+	show    showing // of what the beat offers
 	undo    string
 
 	picture  *picture // what stands on the stage; nil for nothing
@@ -75,7 +79,7 @@ func (s *Stage) Update(look lessons.Look, h *view.History) {
 		s.away, s.picture, s.planned = false, nil, plan{}
 	case look.Beat == nil:
 	case before == nil || before.Version != look.Beat.Version:
-		s.hands = hands{}
+		s.hands, s.show = hands{}, showing{}
 		s.missing = nil
 	}
 }
@@ -92,7 +96,7 @@ func (s *Stage) Return() { s.away = false }
 
 // Busy reports whether something moves by itself.
 func (s *Stage) Busy() bool {
-	return s.On() && !s.over() && (s.look.Setting || s.look.Beat != nil && (s.look.Beat.Runs || s.playing() && !s.play.Waits()))
+	return s.On() && !s.over() && (s.look.Setting || s.look.Beat != nil && (s.look.Beat.Runs || s.show.on || s.playing() && !s.play.Waits()))
 }
 
 // playing reports whether a plan is being shown.
@@ -100,7 +104,13 @@ func (s *Stage) playing() bool { return len(s.play.Frames) > 0 && !s.play.Over()
 
 // Tick counts presentation time and reports whether there is something else to draw.
 func (s *Stage) Tick(passed time.Duration) bool {
-	if !s.On() || len(s.play.Frames) == 0 {
+	if !s.On() {
+		return false
+	}
+	if s.show.tick(s, passed) {
+		return true
+	}
+	if len(s.play.Frames) == 0 {
 		return false
 	}
 	return s.play.Tick(passed, s.tempo)

@@ -28,6 +28,7 @@ type play struct {
 	player  *lessons.Player
 	history *view.History
 	stage   *stage.Stage
+	last    stage.Command // that was run
 }
 
 // aWrite is three members, then a write, then a crash of one of them.
@@ -59,7 +60,7 @@ func beginOf(t *testing.T, tape *tuitest.Tape, text string, progress *lessons.Pr
 		t.Fatal(err)
 	}
 	c := tuitest.NewCluster(tape, int(tuitest.Calm(3, 3).Stream.Len()))
-	p := &play{t, c, lessons.NewPlayer(c, all, progress), view.NewHistory(c.Trace()), stage.New(panes.All)}
+	p := &play{t, c, lessons.NewPlayer(c, all, progress), view.NewHistory(c.Trace()), stage.New(panes.All), stage.Command{}}
 	if err := p.player.Start("L50"); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func (p *play) shows(name string, w, h int) {
 // press presses a key, and does what the lesson is asked for.
 func (p *play) press(key string) action.Action {
 	p.t.Helper()
-	p.stage.Draw(grid.New(80, 24), stage.Around{}) // keys are pressed by who has seen something
+	p.screen(p.last) // keys are pressed by who has seen something
 	code := map[string]rune{"enter": tea.KeyEnter, "left": tea.KeyLeft, "down": tea.KeyDown, "up": tea.KeyUp, " ": ' '}[key]
 	k := tea.KeyPressMsg{Code: code}
 	if code == 0 || code == ' ' {

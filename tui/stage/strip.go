@@ -50,7 +50,7 @@ func (s *Stage) strip(w, h int) []row {
 	}
 	rows := s.goals(w, h)
 	if len(rows) > 0 || s.look.Kind != lessons.See {
-		return rows
+		return append(rows, s.said(w, h-len(rows))...)
 	}
 	return s.happened(w)
 }
@@ -87,7 +87,8 @@ func (s *Stage) verdictRows(w, h int) []row {
 		rows = rows[:most]
 		rows[most-1] = append(rows[most-1], grid.Span{Text: " …", Style: theme.Warn})
 	}
-	return append(rows, below...)
+	rows = append(rows, below...)
+	return append(rows, s.said(w, h-len(rows))...)
 }
 
 // verdict is the verdict that the strip gives in its parts, nil for none.
