@@ -83,7 +83,7 @@ func (h *Handler) run(ctx context.Context, caller Caller, of uint64, s *request.
 		defer context.AfterFunc(ctx, one.leave)()
 	}
 	code, err := h.execute(ctx, caller, of, s, one)
-	if inTurn && ctx.Err() != nil {
+	if inTurn && err != nil {
 		one.leave() // in the sender's turn
 	}
 	back.close()
