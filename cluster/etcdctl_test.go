@@ -177,3 +177,19 @@ kubectl get configmap kube-root-ca.crt --namespace shop -o name
 		})
 	}
 }
+
+// No member is added where that would take the quorum, neither a voter nor a learner: etcd's own refusal
+// comes at once.
+func TestMembersChangeOnlyWithAQuorumBehind(t *testing.T) {
+	c := boot(t, cluster.Config{NoSync: true, Nodes: -1})
+	out := run(t, c, `
+kviz fault crash member/c
+kviz wait '!store.members["c"].up'
+etcdctl --endpoints a member add d --peer-urls=http://d:2380 2>&1 || true
+etcdctl --endpoints a member add d --peer-urls=http://d:2380 --learner 2>&1 || true
+`)
+	const refused = "Error: etcdserver: unhealthy cluster\n"
+	if out != refused+refused {
+		t.Errorf("etcdctl printed\n%s\nwant twice\n%s", out, refused)
+	}
+}

@@ -2,9 +2,11 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -34,7 +36,7 @@ func (u unaryGate) call(ctx context.Context, req any, info *grpc.UnaryServerInfo
 		r.ID = u.g.leaseID()
 	}
 	resp, err := handle(ctx, req)
-	if grpcstatus.Code(err) == codes.Unavailable {
+	if grpcstatus.Code(err) == codes.Unavailable && !errors.Is(rpctypes.Error(err), rpctypes.ErrUnhealthy) {
 		// Nobody who could answer is reached: the client would ask again until its
 		// time is over.
 		resp, err = nil, asGRPC(run.expire())
