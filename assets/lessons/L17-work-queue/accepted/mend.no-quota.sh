@@ -1,0 +1,1 @@
+kubectl delete quota one -n demo
