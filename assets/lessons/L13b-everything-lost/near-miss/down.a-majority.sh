@@ -1,2 +1,2 @@
-# miss: down: you stopped member/b; all of them are to go
+# miss: down: you stopped member/b; stop all of them
 kviz fault stop member/b

@@ -1,3 +1,3 @@
-# miss: held: guarded is gone; nothing held it
+# miss: held: guarded is gone; it had no finalizer
 kubectl create configmap guarded -n demo
 kubectl delete configmap guarded -n demo --wait=false
