@@ -23,10 +23,11 @@ type Attempt struct {
 	stage  fold
 	spans  []Span // of the beats that were entered
 
-	offered []string  // commands that the beat under way offers and that run
-	did     trace.ID  // what the learner did last in the beat under way; zero for nothing
-	unbound []Binding // names of the beat's beginning, as long as one has no value
-	unknown error     // why that one has none
+	passedAt uint64    // position after the event with which the goals of the beat under way were met; 0 before
+	offered  []string  // commands that the beat under way offers and that run
+	did      trace.ID  // what the learner did last in the beat under way; zero for nothing
+	unbound  []Binding // names of the beat's beginning, as long as one has no value
+	unknown  error     // why that one has none
 }
 
 // fold is a fold of the trace up to a position.
@@ -82,7 +83,7 @@ func (a *Attempt) Enter(beat int) {
 			break
 		}
 	}
-	a.at, a.unbound, a.did, a.offered = beat, nil, trace.ID{}, nil
+	a.at, a.unbound, a.did, a.offered, a.passedAt = beat, nil, trace.ID{}, nil, 0
 	a.spans = append(a.spans[:beat], Span{From: a.stage.next, At: a.stage.next, start: a.stage.b.Mark()})
 	if !seeks {
 		a.begin()
@@ -183,8 +184,11 @@ func (a *Attempt) follow(n int) (read int) {
 	}
 	a.judged = next - uint64(len(events))
 	for _, e := range events {
+		before := a.reached(step)
 		a.Apply(e)
-		a.judged++
+		if a.judged++; !before && a.reached(step) {
+			a.passedAt = a.judged
+		}
 		if theirs(e) {
 			a.did = e.ID
 		}
@@ -320,6 +324,19 @@ func (a *Attempt) Passed(step *Step) bool {
 func (a *Attempt) Known(id trace.ID) bool {
 	_, pos, ok := a.stream.At(id)
 	return !ok || pos < a.stage.next
+}
+
+// ahead reports whether a goal that is met was met by what the stage has not come to yet: it halts in the beat that
+// wants it, and goes on in those after it.
+func (a *Attempt) ahead(step *Step, g *Goal) bool {
+	if step.Stage.Stop == nil {
+		return false
+	}
+	if g.Edge() {
+		at := a.MetAt(g)
+		return !at.IsZero() && !a.Known(at)
+	}
+	return a.passedAt > a.stage.next && step == a.Lesson.Steps[a.at]
 }
 
 // Claim reports whether what a beat claims holds where it stands.

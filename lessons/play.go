@@ -99,7 +99,7 @@ func begins(a *Attempt, base float64, version uint64) *playing {
 	return &playing{
 		Attempt: a, shown: at, asked: asked{beat: -1}, entered: time.Now(), base: base, version: version, tells: map[string]int{}, noted: map[string]bool{},
 		silent: map[string]bool{}, helped: map[string]bool{},
-		gains:  gains{since: time.Now()},
+		gains: gains{since: time.Now()},
 	}
 }
 
@@ -214,7 +214,8 @@ func (p *playing) look(look *Look, hint int) {
 		look.Text += "\n\n" + b.After
 	}
 	for _, g := range step.Goals {
-		look.Goals = append(look.Goals, GoalLook{p.fill(step, g.Say), p.Met(g) || p.reached(step) && !g.Never() && !g.Optional})
+		met := p.Met(g) || p.reached(step) && !g.Never() && !g.Optional
+		look.Goals = append(look.Goals, GoalLook{p.fill(step, g.Say), met, met && !g.Never() && p.ahead(step, g)})
 	}
 	p.lookQuestion(look, step, now)
 	if fit := p.Hints(step); now && hint > 0 && len(fit) > 0 && !p.reached(step) {

@@ -279,8 +279,9 @@ func (l *Look) Offers(line string) bool {
 
 // GoalLook is one line of the checklist.
 type GoalLook struct {
-	Say string
-	Met bool
+	Say   string
+	Met   bool
+	Ahead bool // it is met, by what the stage has not come to yet
 }
 
 // ChoiceLook is one answer to choose.

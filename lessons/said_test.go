@@ -3,10 +3,12 @@ package lessons_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"kviz/assets"
 	"kviz/cluster"
 	"kviz/lessons"
 	"kviz/raftstore/steady"
@@ -159,4 +161,45 @@ func (p *player) stands(beat string) lessons.Look {
 		p.t.Fatalf("want beat %s, got %+v %s", beat, look.Beat, look.Trouble)
 	}
 	return look
+}
+
+// TestTheWishIsGone deletes the Deployment where a pod of it is to be deleted: nothing brings the pod back, so that is a
+// mistake, which an undo takes back.
+func TestTheWishIsGone(t *testing.T) {
+	all, err := lessons.Load(assets.Lessons(), panes.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	steady.Bubble(t, func(t *testing.T) {
+		c, err := cluster.Boot(t.Context(), cluster.Config{Seed: 1, NoSync: true})
+		if err == nil {
+			err = c.WaitReady(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		p := &player{t, lessons.NewPlayer(inBubble{c}, all, nil), c}
+		defer p.Close()
+		if err := p.Start("L01#apply"); err != nil {
+			t.Fatal(err)
+		}
+		p.stands("apply")
+		p.run("kubectl apply -f manifests/deployment.yaml")
+		look := p.until("two pods are Ready", func(l lessons.Look) bool { return l.CanNext })
+		for _, g := range look.Goals { // the map halts at the request
+			if !g.Met || !g.Ahead {
+				t.Errorf("%q is met: %v, and the stage does not show it yet: %v", g.Say, g.Met, g.Ahead)
+			}
+		}
+		if err := p.Start("L01#delete"); err != nil {
+			t.Fatal(err)
+		}
+		p.stands("delete")
+		p.run("kubectl delete deployment hello-deploy -n demo")
+		look = p.until("it is noticed", func(l lessons.Look) bool { return l.Beat.Mistake != "" })
+		if look.Beat.Undo.IsZero() || !strings.Contains(look.Beat.Mistake, "Deployment") {
+			t.Errorf("it says %q, and undoes back to #%s", look.Beat.Mistake, look.Beat.Undo)
+		}
+	})
 }

@@ -354,7 +354,14 @@ func (s *Stage) goals(w, h int) []row {
 			mark, st = "● ", theme.Good
 		}
 		done = done && g.Met
-		rows = append(rows, row{{Text: mark, Style: st}, {Text: grid.Cut(g.Say, w-2), Style: theme.Text}})
+		say := g.Say
+		if g.Ahead { // a tick stands above a picture that agrees with it
+			mark, st, say = "◐ ", theme.Busy, say+" (the next beats show it)"
+			if grid.Width(say) > w-2 {
+				say = g.Say
+			}
+		}
+		rows = append(rows, row{{Text: mark, Style: st}, {Text: grid.Cut(say, w-2), Style: theme.Text}})
 	}
 	var more []row
 	switch {
