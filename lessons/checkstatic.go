@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,6 +64,11 @@ func (p *parser) checkBeats(l *Lesson) (wrong []error) {
 	for _, r := range l.Recalls {
 		if !slices.ContainsFunc(l.Steps, func(s *Step) bool { return s.ID == r.Beat && s.Kind == Predict }) {
 			wrong = append(wrong, fmt.Errorf("%s: recall: there is no predict beat %q", p.name, r.Beat))
+			continue
+		}
+		step := l.Steps[slices.IndexFunc(l.Steps, func(s *Step) bool { return s.ID == r.Beat })]
+		if q := step.Question; q != nil && q.Form() == Count && !l.elsewhere(r.Beat) && q.reshaped(step, 0) == nil {
+			wrong = append(wrong, l.wrong(step, errors.New("recall: it would ask the same words about the same scene; say with which other scene, or why of a number that is easily said")))
 		}
 	}
 	if tooStill(l) {

@@ -15,6 +15,7 @@ import (
 type condition struct {
 	compiled func() (*expr.Program, error)
 	parts    func() []*aspect // what it joins with &&
+	not      bool             // it holds where the expression does not
 }
 
 func newCondition(src string, names *expr.Scope) *condition {
@@ -29,7 +30,8 @@ func (c *condition) holds(s *view.State, e *trace.Event, names expr.Values) (boo
 	if err != nil {
 		return false, err
 	}
-	return p.EvalIn(s, e, names)
+	ok, err := p.EvalIn(s, e, names)
+	return ok != c.not && err == nil, err
 }
 
 // reader reads lessons.

@@ -144,6 +144,7 @@ type Question struct {
 	Items   []*Item
 	Number  *Number    // nil unless a number is asked for
 	Point   *Pointing  // nil unless a cell is to be pointed at
+	claims  string     // one answer, of a question that asks whether it is so; "" else
 	fixed   layout     // as it is laid out where nobody takes the lesson
 	reveal  *condition // the moment when the simulation has answered; nil for a quiz
 

@@ -19,6 +19,7 @@ type Number struct {
 
 	Ghosts []*Ghost // where the number that was said stands in the picture
 	near   string   // "2x", "10%"; "" is exactly
+	src    string   // the expression that is the answer
 	is     *expr.Program
 }
 
@@ -33,7 +34,7 @@ func (q *questionText) readNumber(r reader, out *Question) error {
 	if out.reveal == nil {
 		return errors.New("reveal: the moment when its answer is computed ('true' is at once)")
 	}
-	n := &Number{Unit: q.Unit, Why: q.Why, near: q.Near}
+	n := &Number{Unit: q.Unit, Why: q.Why, near: q.Near, src: q.Answer}
 	var err error
 	if n.is, err = r.names.CompileAny(q.Answer); err != nil {
 		return fmt.Errorf("answer: %w", err)

@@ -279,6 +279,9 @@ func (p *playing) lookQuestion(look *Look, step *Step, now bool) {
 		return
 	}
 	look.Ask, look.Form = p.fill(step, q.Ask), q.Form()
+	if q.claims != "" {
+		look.Ask += " “" + p.fill(step, q.claims) + "”: is that so?"
+	}
 	switch q.Form() {
 	case Order, Match:
 		_, told := p.tells[step.ID]
@@ -348,7 +351,9 @@ func (p *playing) toldOf(step *Step) *Told {
 		c := q.Choices[i]
 		t.Choices = append(t.Choices, ChoiceLook{Text: p.fill(step, c.Text), Chosen: i == n, Right: p.came(step, i)})
 		if !t.Right && p.came(step, i) {
-			t.More = p.fill(step, c.Why)
+			if t.More = p.fill(step, c.Why); t.More == t.Why {
+				t.More = ""
+			}
 		}
 	}
 	t.More = strings.TrimSpace(t.More + p.usual(step))

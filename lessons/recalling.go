@@ -99,7 +99,8 @@ func (p *Player) ask() {
 	r := p.recalling
 	r.told = false
 	l, step := p.find(r.asks[r.at])
-	p.begin(l, slices.Index(l.Steps, step))
+	at := slices.Index(l.Steps, step)
+	p.begin(l.comesBack(step, p.seed()), at)
 }
 
 // answered notes what the question under way was worth.

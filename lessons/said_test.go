@@ -203,3 +203,72 @@ func TestTheWishIsGone(t *testing.T) {
 		}
 	})
 }
+
+// TestAQuestionComesBackInAnotherShape is asked about one of the answers, by each of some seeds; who says what is so is
+// right.
+func TestAQuestionComesBackInAnotherShape(t *testing.T) {
+	all, err := lessons.Load(fstest.MapFS{"L50/lesson.md": {Data: []byte(twoGuesses)}}, panes.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string]bool{}
+	for seed := range uint64(5) {
+		steady.Bubble(t, func(t *testing.T) {
+			c, err := cluster.Boot(t.Context(), cluster.Config{Seed: 1, NoSync: true})
+			if err == nil {
+				err = c.WaitReady(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			progress := lessons.NewProgress(time.Now)
+			progress.Seed = seed
+			progress.Recall = []lessons.Due{{Lesson: "L50", Beat: "guess", On: "1999-01-01"}}
+			p := &player{t, lessons.NewPlayer(inBubble{c}, all, progress), c}
+			defer p.Close()
+			if err := p.Start(lessons.Recalling); err != nil {
+				t.Fatal(err)
+			}
+			look := p.stands("guess")
+			claim, isSo := look.Ask, strings.Contains(look.Ask, "“two”")
+			claims[claim] = true
+			if !strings.HasPrefix(claim, "What is made? “") || !strings.HasSuffix(claim, "”: is that so?") || len(look.Choices) != 2 {
+				t.Fatalf("it asks %q, %+v", claim, look.Choices)
+			}
+			right := map[bool]string{true: "Yes", false: "No"}[isSo]
+			p.does(fmt.Sprintf("answer %d", 1+slices.IndexFunc(look.Choices, func(c lessons.ChoiceLook) bool { return c.Text == right })))
+			p.does("next")
+			p.run("kubectl create configmap one")
+			p.until("one is done", func(l lessons.Look) bool { return l.CanNext })
+			p.does("next")
+			p.run("kubectl create configmap two")
+			look = p.until("it is judged", func(l lessons.Look) bool { return l.Recall.Told })
+			if look.Recall.Right != 1 {
+				t.Errorf("%q: %s is judged %q", claim, right, look.Verdict)
+			}
+		})
+	}
+	if len(claims) != 2 {
+		t.Errorf("all learners are asked %v", claims)
+	}
+}
+
+// TestARecallOfTheSameWordsIsRefused refuses a question for a number that can come back only as it was asked.
+func TestARecallOfTheSameWordsIsRefused(t *testing.T) {
+	number := "ask: How many?\nreveal: 'true'\nanswer: nodes.size()\n"
+	for _, c := range []struct {
+		name, why, with, want string
+	}{
+		{"no other shape", "", "", "it would ask the same words about the same scene"},
+		{"a number that is easily said", "why: {2: One is missing.}\n", "", ""},
+		{"another scene", "", ", with: {members: 5}", ""},
+	} {
+		from, to := strings.Index(twoGuesses, "ask: What"), strings.Index(twoGuesses, "```\n\n### One")
+		text := twoGuesses[:from] + number + c.why + twoGuesses[to:] + "\n\n```recall\n- {beat: guess, after: [1d]" + c.with + "}\n```\n"
+		_, err := lessons.Load(fstest.MapFS{"L50/lesson.md": {Data: []byte(text)}}, panes.Names())
+		if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.want)
+		}
+	}
+}

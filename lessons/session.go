@@ -313,7 +313,10 @@ func (s *Session) Verdict(step *Step) string {
 			came = v.holds[i]
 		}
 		if came {
-			s1 += " What happened: " + c.Text + ". " + c.Why
+			s1 += " What happened: " + c.Text + "."
+			if c.Why != mine.Why {
+				s1 += " " + c.Why
+			}
 		}
 	}
 	return s1 + usual
