@@ -38,6 +38,14 @@ kill %1
 wait %2 %3 %4
 jobs
 `,
+	"logs": `
+kubectl create deployment web --image=busybox --replicas=5 -- sh -c 'while true; do hostname; sleep 2; done'
+kubectl rollout status deploy/web
+kubectl logs -l app=web --prefix
+kubectl logs deploy/web --all-pods --all-containers --tail=2
+timeout 4s kubectl logs -f -l app=web --tail=-1 &
+wait %1 || true
+`,
 	"stands": `
 kubectl create deployment web --image=nginx
 kubectl get pods -w -o name &

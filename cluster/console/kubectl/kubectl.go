@@ -5,7 +5,8 @@
 // Simplified: kubectl knows nothing of virtual time, so whatever would wait by the
 // machine's clock is run again in its check-once form each time something has changed
 // (wait.go, follow.go, logs.go, drain.go); and in commands that need a terminal or
-// another program one part is replaced (exec.go, diff.go, edit.go). What needs a port
+// another program, or range over a map, one part is replaced (exec.go, diff.go, edit.go,
+// logs.go). What needs a port
 // or a container's real bytes is refused with a sentence that says why (refused.go).
 //
 // Start reading at [Kubectl.Run], then transport.go: the way of a request.
@@ -265,6 +266,7 @@ func (k *run) tree(args []string, streams genericiooptions.IOStreams) *cobra.Com
 	replace(root, diffCommand(f, streams), "diff")
 	replace(root, canICommand(f, streams), "auth", "can-i")
 	replace(root, versionCommand(f, streams), "version")
+	replace(root, logsCommand(f, streams), "logs")
 	replace(root, drainCommand(f, streams, k), "drain")
 	replaceEditors(root, f, streams, k)
 	return root

@@ -2,10 +2,22 @@ package kubectl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubectl/pkg/cmd/logs"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"kviz/cluster/console/command"
 	"kviz/cluster/simulated"
@@ -15,6 +27,53 @@ var _ = simulated.Say(simulated.Statement{
 	Area: simulated.TheConsole, How: simulated.Simplified,
 	What: "kubectl logs -f of several containers fetches their logs again every second",
 })
+
+// logsCommand is kubectl logs (kubectl pkg/cmd/logs NewCmdLogs). The real one keeps the
+// requests for several containers' logs in a map and asks in the order of the map, which
+// is another one in each run; here it asks by pod, then by container.
+func logsCommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+	c := logs.NewCmdLogs(f, streams)
+	o := logs.NewLogsOptions(streams)
+	c.ResetFlags()
+	o.AddFlags(c)
+	c.Run = func(cmd *cobra.Command, args []string) {
+		cmdutil.CheckErr(o.Complete(f, cmd, args))
+		cmdutil.CheckErr(o.Validate())
+		cmdutil.CheckErr(logsInOrder(cmd.Context(), *o))
+	}
+	return c
+}
+
+// logsInOrder runs kubectl logs once for each container of several. One that is followed
+// is alone: of several, followAllLogs makes runs that do not follow.
+func logsInOrder(ctx context.Context, o logs.LogsOptions) error {
+	find := o.LogsForObject
+	if o.AllPods {
+		find = func(g genericclioptions.RESTClientGetter, object, options runtime.Object, timeout time.Duration, all bool) (map[corev1.ObjectReference]rest.ResponseWrapper, error) {
+			return o.AllPodLogsForObject(g, object, options, timeout, all)
+		}
+	}
+	requests, err := find(o.RESTClientGetter, o.Object, o.Options, o.GetPodTimeout, o.AllContainers)
+	if err != nil {
+		return err
+	}
+	o.AllPods = false
+	for _, ref := range slices.SortedFunc(maps.Keys(requests), byContainer) {
+		o.LogsForObject = func(genericclioptions.RESTClientGetter, runtime.Object, runtime.Object, time.Duration, bool) (map[corev1.ObjectReference]rest.ResponseWrapper, error) {
+			return map[corev1.ObjectReference]rest.ResponseWrapper{ref: requests[ref]}, nil
+		}
+		if err := o.RunLogsContext(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byContainer orders by pod, then by container. A container's FieldPath is like
+// spec.containers{app}.
+func byContainer(a, b corev1.ObjectReference) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.FieldPath, b.FieldPath))
+}
 
 // followLogs is logs --follow: what is there, then what comes, until the container ends.
 func (k *run) followLogs(ctx context.Context, args []string, flags *parsed) int {
