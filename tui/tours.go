@@ -42,7 +42,7 @@ func always(line string) func(*view.State) string { return func(*view.State) str
 // apply is a tenth of a second in which everything happens at once, slow enough to be seen, then some seconds of waiting for
 // containers, and for the proxies to know of them.
 func apply() *tour {
-	const pods = `objects("pods", "demo")`
+	pods := hello("pods")
 	until := expr.MustCompile
 	return &tour{
 		name: action.Apply,
