@@ -55,12 +55,12 @@ func TestPlainTellsAnOutage(t *testing.T) {
 	tape.After(time.Second).Down("a", "crashed")
 	tape.After(time.Second).Elect("c")
 	inOrder(t, stories(plainly(t, tape)),
-		"member a stands for election; it needs 2 of 3 votes",
+		"member a asks for pre-votes for term 1; it needs 2 of 3",
 		"member a votes for itself in term 1: 1 of 3, 2 make a quorum",
 		"member b votes for a in term 1: 2 of 3, 2 make a quorum",
 		"member a leads, in term 1",
 		"member a is down (crashed); 2 of 3 are up, 2 make a quorum; nobody leads",
-		"member c stands for election",
+		"member c asks for pre-votes for term 2",
 		"member b votes for c in term 2",
 		"member c leads, in term 2")
 

@@ -54,7 +54,7 @@ func narrated(t *testing.T, tape *tuitest.Tape, from int, w, h int) string {
 	return told.String()
 }
 
-// What the explanation line tells, at every size the same: who stands for election, votes and leads; that the quorum is lost, what
+// What the explanation line tells, at every size the same: who asks for pre-votes, votes and leads; that the quorum is lost, what
 // falls then, and that it is back; what becomes of pods. Each sentence stays for as long as it takes to read it, what nobody
 // should miss comes first, and at rest it says what the cluster waits for.
 func TestNarration(t *testing.T) {

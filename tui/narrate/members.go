@@ -29,7 +29,7 @@ func OfMember(e *trace.Event, s *view.State) (member, said string) {
 		case e.Kind == trace.MemberUp && q.Total > 1:
 			return p.Member, fmt.Sprintf("member %s is up", p.Member) + up
 		case e.Kind == trace.MemberRole && p.Role == "candidate":
-			return p.Member, fmt.Sprintf("member %s stands for election; it needs %d of %d votes", p.Member, q.Need, q.Total)
+			return p.Member, fmt.Sprintf("member %s asks for pre-votes for term %d; it needs %d of %d", p.Member, p.Term+1, q.Need, q.Total)
 		case e.Kind == trace.MemberRole && p.Role == "leader":
 			return p.Member, fmt.Sprintf("member %s leads, in term %d", p.Member, p.Term)
 		}

@@ -1,5 +1,5 @@
 // Package narrate says in sentences what happens in the cluster, the ones that a person would want to know next: somebody
-// stands for election, votes, leads; the quorum is lost and back; a write is refused; a pod is placed, runs, fails. The
+// asks for pre-votes, votes, leads; the quorum is lost and back; a write is refused; a pod is placed, runs, fails. The
 // explanation line and plain mode tell them one after the other ([Teller]); what [OfMember] and [Floors] say stands beside every event.
 //
 // Start reading at [Of], then teller.go.

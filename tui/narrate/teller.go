@@ -51,6 +51,9 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 		if p, ok := e.Payload.(*trace.NodeReport); ok && !t.news(p) {
 			continue
 		}
+		if e.Kind == trace.Ready {
+			t.started()
+		}
 		switch {
 		case x.Rank == Untold:
 		case fast && x.Rank < Grave:
@@ -73,6 +76,46 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 	}
 	t.shorten()
 	t.next()
+}
+
+// started leaves out how a control plane came up that is ready by now; of what waits stay who leads, what failed and what was typed.
+func (t *Teller) started() {
+	last := -1
+	for i, x := range t.queue {
+		if leads(x) {
+			last = i
+		}
+	}
+	kept := t.queue[:0]
+	for i, x := range t.queue {
+		if i == last || !leads(x) && !comesUp(x) {
+			kept = append(kept, x)
+		}
+	}
+	t.queue = kept
+}
+
+// leads reports whether a sentence says who leads.
+func leads(x Sentence) bool {
+	if x.Event == nil {
+		return false
+	}
+	p, ok := x.Event.Payload.(*trace.MemberState)
+	return ok && x.Event.Kind == trace.MemberRole && p.Role == "leader"
+}
+
+// comesUp reports whether a sentence is about what goes on while a control plane comes up.
+func comesUp(x Sentence) bool {
+	if x.Event == nil {
+		return false
+	}
+	switch x.Event.Payload.(type) {
+	case *trace.MemberState:
+		return x.Event.Kind == trace.MemberUp || x.Event.Kind == trace.MemberRole
+	case *trace.RaftVoteRecord, *trace.NodeReport, *trace.Election, *trace.Decision, *trace.ProxySyncInfo:
+		return true
+	}
+	return x.Event.Kind == trace.ProcessStart
 }
 
 // news reports whether a node is another than it was said to be last: its kubelet says every few minutes that nothing has changed.

@@ -28,7 +28,7 @@ func (t *Tape) Members(names ...string) *Tape {
 func (t *Tape) Elect(winner string) *Tape {
 	t.term++
 	t.After(180 * time.Millisecond)
-	c := t.role(winner, "candidate", t.term, "")
+	c := t.role(winner, "candidate", t.term-1, "") // pre-votes are asked for in the term before
 	t.Emit(trace.CompMember, winner, trace.RaftVote, trace.Ref{}, &trace.RaftVoteRecord{Member: winner, Term: t.term, Candidate: winner}, c)
 	last := c
 	for _, n := range t.order {

@@ -377,6 +377,9 @@ func (r *ring) note() string {
 	if f.S.Store.Leader == "" {
 		for _, m := range r.members {
 			if m.Up && m.Role == "candidate" {
+				if preVoting(f, m) {
+					return fmt.Sprintf("pre-votes for term %d", m.Term+1)
+				}
 				return fmt.Sprintf("election for term %d", m.Term)
 			}
 		}

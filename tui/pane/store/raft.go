@@ -119,5 +119,6 @@ func preVoting(f *pane.Frame, m *view.Member) bool {
 		}
 		return false
 	}
-	return m.Role == "candidate" && (asks(f.S.Store.InFlight()) || asks(f.S.Store.EndedMessages()))
+	voted := m.VotedFor == m.Name && m.VotedTerm == m.Term
+	return m.Role == "candidate" && (!voted || asks(f.S.Store.InFlight()) || asks(f.S.Store.EndedMessages()))
 }
