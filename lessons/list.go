@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,7 @@ type Info struct {
 	Needs  []Need // lessons to take before
 	Opens  []Need // lessons that need it
 	Chosen bool   // what to take next
+	Why    string // for what reason it may be taken next; "" where there is none
 }
 
 // Need is a lesson before or after another.
@@ -79,10 +81,55 @@ func List(all []*Lesson, progress *Progress) []Info {
 			}
 		}
 	}
+	for i := range out {
+		out[i].Why = out[i].reason()
+	}
 	if i := chosen(out); i >= 0 {
 		out[i].Chosen = true
 	}
 	return out
+}
+
+// reason says why somebody may take a lesson next: where they are in it, what it needs and they have done, and what it
+// opens.
+func (x *Info) reason() string {
+	if x.Done {
+		return ""
+	}
+	names := func(all []Need, done bool) string {
+		var ids []string
+		for _, n := range all {
+			if n.Done == done {
+				ids = append(ids, n.ID)
+			}
+		}
+		if len(ids) > 3 {
+			ids = append(ids[:3], fmt.Sprintf("and %d more", len(ids)-3))
+		}
+		return strings.Join(ids, ", ")
+	}
+	var why []string
+	if x.Step > 1 {
+		why = append(why, fmt.Sprintf("you are at beat %d of %d", x.Step, x.Steps))
+	}
+	missing, had := names(x.Needs, false), names(x.Needs, true)
+	switch {
+	case missing != "":
+		why = append(why, "it needs "+missing+" first")
+	case had != "":
+		why = append(why, "you have done what it needs: "+had)
+	case x.Step <= 1:
+		why = append(why, "it needs no other lesson")
+	}
+	if opens := names(x.Opens, false); opens != "" {
+		why = append(why, "it opens "+opens)
+	}
+	if x.Due == 1 {
+		why = append(why, "a question of it is due")
+	} else if x.Due > 1 {
+		why = append(why, fmt.Sprintf("%d questions of it are due", x.Due))
+	}
+	return strings.Join(why, "; ")
 }
 
 func due(progress *Progress, lesson string) (n int) {

@@ -311,7 +311,7 @@ func (p *plainLesson) card(c *lessons.EndCard) {
 		p.out.say(fmt.Sprintf("On %s %s back: kviz lesson recall.", c.Again, comeBack(c.Questions)))
 	}
 	for _, n := range c.Next {
-		p.out.say(fmt.Sprintf("Next: kviz lesson start %s, %s.", n.ID, n.Title))
+		p.out.say(fmt.Sprintf("Next: kviz lesson start %s, %s: %s.", n.ID, n.Title, n.Why))
 	}
 }
 

@@ -184,7 +184,7 @@ func listLessons(w io.Writer, all []*lessons.Lesson) error {
 	if err != nil {
 		return err
 	}
-	part := ""
+	part, next := "", ""
 	for i, x := range lessons.List(all, progress) {
 		l := all[i]
 		if x.Part != part {
@@ -202,6 +202,7 @@ func listLessons(w io.Writer, all []*lessons.Lesson) error {
 		}
 		if x.Chosen {
 			state += "; take this next"
+			next = fmt.Sprintf("Next is %s (kviz lesson start %s): %s.\n", l.ID, l.ID, x.Why)
 		}
 		fmt.Fprintf(w, "%s %s  %s (%s)\n     %s\n", mark, l.ID, l.Title, state, strings.Join(l.Teaches, ", "))
 		switch {
@@ -210,6 +211,9 @@ func listLessons(w io.Writer, all []*lessons.Lesson) error {
 		case l.From != "":
 			fmt.Fprintf(w, "     from %s\n", l.From)
 		}
+	}
+	if next != "" {
+		fmt.Fprint(w, "\n"+next)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (p *proving) check(ctx context.Context, w io.Writer, all []*lessons.Lesson,
 	for i, l := range chosen {
 		came[i] = make(chan error, 1)
 		go func() {
-			came[i] <- errors.Join(l.Terms(all, glossary.Words()), l.Points(stage.Pictures(panes.All)), p.prove(ctx, trials, l, seed))
+			came[i] <- errors.Join(l.Terms(all, glossary.Words()), l.Paced(), l.Points(stage.Pictures(panes.All)), p.prove(ctx, trials, l, seed))
 		}()
 	}
 	var wrong []error

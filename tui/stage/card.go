@@ -98,6 +98,9 @@ func cardRows(c *lessons.EndCard, w int) []row {
 	}
 	for i, n := range c.Next {
 		say([]string{"Next", ""}[min(i, 1)], fmt.Sprintf("%s  %s %s, %d min", []string{"n", "b"}[min(i, 1)], n.ID, n.Title, n.Minutes), theme.Accent)
+		if n.Why != "" {
+			say("", "   "+n.Why, theme.Muted)
+		}
 	}
 	return rows
 }
