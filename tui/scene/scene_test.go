@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 
 	"kviz/tui/grid"
@@ -79,6 +80,19 @@ func TestForms(t *testing.T) {
 			s := scene.Of(shape(c.members, c.nodes, 1), c.w, c.h)
 			tuitest.Golden(t, name, tuitest.Planes(drawn(s, named(s))))
 		})
+	}
+}
+
+// Where a lesson shows the picture on a terminal of 80x24, a row is free below the nodes, so that
+// a ring around one has all four sides.
+func TestARingFitsBelowANode(t *testing.T) {
+	s := scene.Of(shape(3, 3, 1), 78, 12)
+	for _, p := range s.Places {
+		for _, below := range s.Places {
+			if strings.HasPrefix(p.ID, "node/") && strings.HasPrefix(below.ID, "svc/") && p.Rect.Y+p.Rect.H >= below.Rect.Y {
+				t.Errorf("%s ends in row %d, and %s begins in row %d", p.ID, p.Rect.Y+p.Rect.H-1, below.ID, below.Rect.Y)
+			}
+		}
 	}
 }
 

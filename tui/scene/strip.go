@@ -36,6 +36,9 @@ func (s *Scene) strip(shape Shape) {
 	for i, name := range shape.Nodes {
 		x0, x1 := 1+(s.W-2)*i/n, 1+(s.W-2)*(i+1)/n-1
 		high := max(s.H-4-2, 2)
+		if high > 4 {
+			high-- // a row stays free below them: a lesson draws a ring there
+		}
 		p := s.line("node/"+name, "", x0, 4, x1-x0, high)
 		s.edge(APIServer, p.ID, Hangs, nil, point{drop, 2}, point{drop, 3}, point{x0 + 5, 3})
 		s.reach(South)
