@@ -24,6 +24,8 @@ type Card struct {
 	Text string
 	Why  string     // what it has to wait for
 	is   *condition // the event it stands for, when it happened first; nil where the text alone knows
+
+	Ghosts []*Ghost // where the place stands that it was given
 }
 
 // Label is what an item can get.
@@ -38,6 +40,8 @@ type Item struct {
 	Why   string
 	label int        // the marked one
 	when  *condition // its event; nil where the text alone knows
+
+	Ghosts []*Ghost // where the label stands that it was given
 }
 
 // InParts reports whether an answer is given a part at a time.
@@ -71,9 +75,10 @@ func (q *Question) parts() (want, among int) {
 
 // cardText, labelText and itemText are parts of a question as they are written.
 type cardText struct {
-	Text string `json:"text"`
-	Why  string `json:"why"`
-	Is   string `json:"is"`
+	Text  string  `json:"text"`
+	Why   string  `json:"why"`
+	Is    string  `json:"is"`
+	Ghost several `json:"ghost"`
 }
 
 type labelText struct {
@@ -86,6 +91,8 @@ type itemText struct {
 	Label string `json:"label"`
 	Why   string `json:"why"`
 	When  string `json:"when"`
+
+	Ghost several `json:"ghost"`
 }
 
 // readParts reads the parts of a question that is no choice.
@@ -95,6 +102,9 @@ func (q *questionText) readParts(r reader, out *Question) error {
 		card := &Card{Text: c.Text, Why: c.Why}
 		if card.is, err = r.condition(c.Is); err != nil {
 			return fmt.Errorf("card %q: %w", c.Text, err)
+		}
+		if card.Ghosts, err = r.ghostsAt(c.Ghost, card.is != nil); err != nil {
+			return fmt.Errorf("card %q: ghost: %w", c.Text, err)
 		}
 		out.Cards = append(out.Cards, card)
 	}
@@ -109,6 +119,9 @@ func (q *questionText) readParts(r reader, out *Question) error {
 		item := &Item{Text: m.Text, Why: m.Why}
 		if item.when, err = r.condition(m.When); err != nil {
 			return fmt.Errorf("item %q: %w", m.Text, err)
+		}
+		if item.Ghosts, err = r.ghostsAt(m.Ghost, item.when != nil); err != nil {
+			return fmt.Errorf("item %q: ghost: %w", m.Text, err)
 		}
 		if item.label = slices.IndexFunc(out.Labels, func(l *Label) bool { return l.Text == m.Label }); item.label < 0 {
 			return fmt.Errorf("item %q: there is no label %q", m.Text, m.Label)

@@ -14,7 +14,7 @@ import (
 // answer to the end of the beat that reveals it: so the learner sees the difference.
 type Ghost struct {
 	At   *Text // the cells, "store:member/a"; a * stands for any part of a name
-	Says *Text // nil for a number, which says itself
+	Says *Text // nil for a number, a card and an item: what they were given says itself
 }
 
 // ghosts reads what an answer says of which cells.
@@ -31,6 +31,21 @@ func (r reader) ghosts(written map[string]string) (all []*Ghost, err error) {
 			return nil, err
 		}
 		all = append(all, g)
+	}
+	return all, nil
+}
+
+// ghostsAt reads the cells at which stands what was given; told says that the simulation answers.
+func (r reader) ghostsAt(names []string, told bool) (all []*Ghost, err error) {
+	for _, name := range names {
+		at, err := r.cellName(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &Ghost{At: at})
+	}
+	if len(all) > 0 && !told {
+		return nil, errNoGhost
 	}
 	return all, nil
 }
@@ -55,7 +70,26 @@ type GhostLook struct {
 func (p *playing) ghostsOf(step *Step, answer int) (all []GhostLook) {
 	q := step.Question
 	var from []*Ghost
+	given := p.parts(step)
+	if q.InParts() && given == nil { // of the check, which answers nothing
+		given = p.truth(step)
+	}
+	part := func(ghosts []*Ghost, says string) {
+		for _, g := range ghosts {
+			if at, known := p.At(p.shown, g.At); known {
+				all = append(all, GhostLook{At: at, Says: says})
+			}
+		}
+	}
 	switch q.Form() {
+	case Order:
+		for i, n := range given {
+			part(q.Cards[n].Ghosts, fmt.Sprintf("place %d", i+1))
+		}
+	case Match:
+		for i, item := range q.Items {
+			part(item.Ghosts, q.Labels[given[i]].Text)
+		}
 	case OneOf:
 		from = q.Choices[answer].Ghosts
 	case Count:
@@ -93,7 +127,7 @@ func (p *playing) lookGhosts(b *BeatLook) {
 		var mine []GhostLook
 		if n, ok := p.answers[step.ID]; ok {
 			mine = p.ghostsOf(step, n)
-		} else if _, ok := p.numbers[step.ID]; ok || p.pointed[step.ID] != "" {
+		} else if p.said(step) != nil {
 			mine = p.ghostsOf(step, 0)
 		}
 		if len(mine) > 0 {

@@ -47,12 +47,8 @@ func (q *questionText) readNumber(r reader, out *Question) error {
 			return fmt.Errorf("why: %w", err)
 		}
 	}
-	for _, name := range q.Ghost {
-		at, err := r.cellName(name)
-		if err != nil {
-			return fmt.Errorf("ghost: %w", err)
-		}
-		n.Ghosts = append(n.Ghosts, &Ghost{At: at})
+	if n.Ghosts, err = r.ghostsAt(q.Ghost, true); err != nil {
+		return fmt.Errorf("ghost: %w", err)
 	}
 	out.Number = n
 	return nil

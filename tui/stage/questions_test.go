@@ -107,6 +107,7 @@ order:
   - text: a follower has it on its disk and answers
     why: The leader waits for a majority, and is one of it.
     is: event.kind == "raft.durable" && event.payload.member != leader
+    ghost: store:commit
   - text: it is committed, and the writer is answered
     why: Nothing is answered before it is committed.
     is: event.kind == "raft.commit" && event.payload.index >= entry

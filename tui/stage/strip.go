@@ -260,7 +260,7 @@ func (s *Stage) questionRows(w int) (asks, answers []row) {
 	if len(look.Items) > 0 && look.Answered {
 		return asks, answers
 	}
-	_, known := s.known()
+	known := s.known()
 	for i, c := range look.Choices {
 		key := fmt.Sprintf("%d ", i+1)
 		if look.Form == lessons.Order { // a card has its key until it has its place
@@ -293,10 +293,10 @@ func (s *Stage) questionRows(w int) (asks, answers []row) {
 	return asks, answers
 }
 
-// known is the verdict on the beat's own question, and whether there is one.
-func (s *Stage) known() (string, bool) {
+// known reports whether the beat's own question has its verdict.
+func (s *Stage) known() bool {
 	v := s.look.Verdict
-	return v, s.look.Answered && v != "" && !strings.HasPrefix(v, "You will")
+	return s.look.Answered && v != "" && !strings.HasPrefix(v, "You will")
 }
 
 // beside puts the second half of rows beside the first, in columns that are as wide as what
