@@ -50,7 +50,8 @@ func TestAPlanIsNotFarOff(t *testing.T) {
 		if err := l.Paced(); err != nil {
 			t.Error(err)
 		}
-		for _, minutes := range []int{2 * l.Minutes, l.Minutes / 2} {
+		takes := int(l.Takes().Minutes())
+		for _, minutes := range []int{2 * (takes + 1), takes / 2} {
 			wrong := *l
 			if wrong.Minutes = minutes; wrong.Paced() == nil {
 				t.Errorf("%s takes %s, and may be planned for %d minutes", l.ID, l.Takes(), minutes)
