@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
+	"kviz/lessons"
 	"kviz/tui/tuitest"
 )
 
@@ -95,4 +96,65 @@ func TestPlainWithoutACluster(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "could not start: port 6443 is taken") {
 		t.Errorf("it ends with %v", err)
 	}
+}
+
+// wrongTurn is a lesson in which the first command goes wrong, so that the cluster stands until that is undone.
+type wrongTurn struct {
+	oneLesson
+	mu     sync.Mutex
+	begun  bool
+	undone chan struct{}
+}
+
+func (l *wrongTurn) Look() lessons.Look {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	look := lessons.Look{Active: true, ID: "L50", Step: 1, Steps: 1, Kind: lessons.Do, Beat: &lessons.BeatLook{Before: "Do it."}}
+	select {
+	case <-l.undone:
+	default:
+		if l.begun {
+			look.Beat.Mistake = "that was the wrong one"
+		}
+	}
+	return look
+}
+
+func (l *wrongTurn) Start(string) error { return nil }
+
+func (l *wrongTurn) Do(action string) error {
+	if action == "again" {
+		close(l.undone)
+	}
+	return nil
+}
+
+// waiting is a cluster whose console answers nothing before the mistake is undone.
+type waiting struct {
+	Cluster
+	lesson *wrongTurn
+}
+
+func (w waiting) Exec(context.Context, string, control.Streams) int {
+	w.lesson.mu.Lock()
+	w.lesson.begun = true
+	w.lesson.mu.Unlock()
+	<-w.lesson.undone
+	return 1
+}
+
+// A line behind a command that waits for a cluster which stands is refused with what helps, and the lines after it are
+// heard: nobody hangs there.
+func TestPlainLessonSaysThatTheClusterStands(t *testing.T) {
+	l := &wrongTurn{undone: make(chan struct{})}
+	c := tuitest.NewCluster(tuitest.Story(), -1)
+	var out bytes.Buffer
+	err := Run(t.Context(), Config{
+		History: view.NewHistory(c.Trace()), Plain: true, Lesson: "L50", Lessons: l, Cluster: waiting{c, l}, Output: &out,
+		Input: strings.NewReader("kubectl wait pod\nkubectl get pods\nundo\nquit\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inOrder(t, out.String(), "Not what the beat needs: that was the wrong one", `"undo" or "skip" first. Not done: kubectl get pods`)
 }

@@ -160,6 +160,11 @@ func (p *plainLesson) next(ctx context.Context, group *safe.Group, ran chan<- in
 		line := p.queue[0]
 		behind := p.look.Beat != nil && p.look.Beat.Behind // what a command did may not be known yet
 		if (p.running || behind) && !p.beside(line) {
+			if b := p.look.Beat; p.running && !behind && b != nil && b.Mistake != "" { // the cluster stands, and the command with it
+				p.queue = p.queue[1:]
+				p.out.say(`A command waits for the cluster, which stands: "undo" or "skip" first. Not done: ` + line)
+				continue
+			}
 			return false
 		}
 		p.queue = p.queue[1:]
