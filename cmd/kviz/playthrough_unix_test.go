@@ -109,7 +109,7 @@ func (s *terminal) pressPrinted() {
 var asked = regexp.MustCompile(`(?m)^ 1(-[1-9])? answer `)
 
 // free is an answer that is not given yet; a card that has its place shows it.
-var free = regexp.MustCompile(`(?m)^    ([1-9]) |\[([1-9])\] `)
+var free = regexp.MustCompile(`(?m)^    ([1-9]) |^[^│\n]*\[([1-9])\] `)
 
 // digitFree is an answer that is not given yet.
 func digitFree(screen string) string {
