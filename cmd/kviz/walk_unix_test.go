@@ -40,8 +40,8 @@ func (s *terminal) matches(what *regexp.Regexp) string {
 var floors = []*regexp.Regexp{
 	regexp.MustCompile(`✗ store`),
 	regexp.MustCompile(`✗ writes`),
-	regexp.MustCompile(`✗ sched`),
-	regexp.MustCompile(`✗ (ctl|controllers)`),
+	regexp.MustCompile(`✗ scheduler`),
+	regexp.MustCompile(`✗ controllers`),
 	regexp.MustCompile(`◑ (Leases|nodes' Leases)`),
 }
 
@@ -63,11 +63,11 @@ func (s *terminal) floorsFall() {
 			all = all && seen[i] > 0
 		}
 		return all
-	}, []string{"✗ store ✗ writes ✗ sched ✗ ctl ◑ Leases"})
+	}, []string{"✗ store ✗ writes ✗ scheduler ✗ controllers ◑ Leases"})
 	if seen[0] > seen[1] || seen[1] > min(seen[2], seen[3]) || max(seen[2], seen[3]) >= seen[4] {
 		s.t.Errorf("store, writes, scheduler, controllers and nodes' Leases were seen to fall at looks %v:\n%s", seen, s.text())
 	}
-	s.sees("● Pods", "● rules", "● Services").press("-", "-")
+	s.sees("● Pods", "Services").press("-", "-")
 }
 
 // cutInstead goes back to before a member was killed and has it cut off from the others instead, in a branch of

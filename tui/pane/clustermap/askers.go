@@ -171,12 +171,23 @@ func (p *picture) controllers() {
 			b.Rows = append(b.Rows, row(span(keys, orElse(look, theme.Muted))))
 		}
 	default:
-		b.Rows = [][]grid.Span{{span("control", theme.Text)}}
-		if mark != "●" {
-			b.Rows = [][]grid.Span{{span("contr", theme.Text), span(" "+mark, st)}}
-		}
+		b.Rows = [][]grid.Span{p.named(scene.Controllers, "controllers", "control", "contr", mark, st, mark != "●")}
 	}
 	p.hot(scene.Controllers, on)
+}
+
+// named is the one line of a process: its name as long as there is room for, and its mark where that tells something.
+func (p *picture) named(id, name, short, marked, mark string, st grid.Style, tells bool) []grid.Span {
+	at, _ := p.At(id)
+	switch whole := at.Rect.W >= grid.Width(name)+2; {
+	case whole && tells:
+		return []grid.Span{span(name, theme.Text), span(" "+mark, st)}
+	case whole:
+		return []grid.Span{span(name, theme.Text)}
+	case tells:
+		return []grid.Span{span(marked, theme.Text), span(" "+mark, st)}
+	}
+	return []grid.Span{span(short, theme.Text)}
 }
 
 // withoutLease marks a process that does not work, or soon will not, because it does not hold
@@ -314,10 +325,7 @@ func (p *picture) scheduler() {
 	case scene.Small:
 		b.Rows = [][]grid.Span{row(span(mark, st), span(" scheduler", theme.Text))}
 	default:
-		b.Rows = [][]grid.Span{{span("sched", theme.Text)}}
-		if mark == "✗" {
-			b.Rows = [][]grid.Span{{span("sch ", theme.Text), span(mark, st)}}
-		}
+		b.Rows = [][]grid.Span{p.named(scene.Scheduler, "scheduler", "sched", "sch", mark, st, mark == "✗")}
 	}
 	p.hot(scene.Scheduler, on)
 }

@@ -110,6 +110,9 @@ func (p *picture) fallen() {
 	}
 }
 
+// wholeFloors is the width from which the row of floors has whole names.
+const wholeFloors = 74
+
 // drawFloors says in a row, in the order in which they fall, which floors have fallen and which
 // stand.
 func (p *picture) drawFloors(a grid.Area) {
@@ -121,21 +124,31 @@ func (p *picture) drawFloors(a grid.Area) {
 		}
 		return short
 	}
-	x := 0
-	for _, floor := range []struct {
+	whole := func(long, short string) string {
+		if a.W() >= wholeFloors {
+			return long
+		}
+		return short
+	}
+	type floor struct {
 		down       bool
 		mark, name string
-	}{
+	}
+	floors := []floor{
 		{true, "✗", name("store "+words.Dur((p.f.S.At-f.Since).Truncate(time.Second)), "store")},
 		{f.Writes, "✗", "writes"},
 		{f.Reads, "✗", name("quorum reads", "reads")},
-		{f.Leases[trace.CompScheduler], "✗", name("scheduler", "sched")},
-		{f.Leases[trace.CompKCM], "✗", name("controllers", "ctl")},
+		{f.Leases[trace.CompScheduler], "✗", whole("scheduler", "sched")},
+		{f.Leases[trace.CompKCM], "✗", whole("controllers", "ctl")},
 		{f.Nodes > 0, "◑", name("nodes' Leases", "Leases")},
-		{false, "", "Pods"},
-		{false, "", "rules"},
-		{false, "", "Services"},
-	} {
+	}
+	if wide || a.W() < wholeFloors {
+		floors = append(floors, floor{false, "", "Pods"}, floor{false, "", "rules"}, floor{false, "", "Services"})
+	} else { // Services are routed by rules
+		floors = append(floors, floor{false, "", "Pods Services"})
+	}
+	x := 0
+	for _, floor := range floors {
 		st := theme.Bad | grid.Bold
 		if !floor.down {
 			floor.mark, st = "●", theme.Good

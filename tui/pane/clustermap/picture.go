@@ -11,6 +11,7 @@ import (
 	"kviz/tui/pane"
 	"kviz/tui/podmark"
 	"kviz/tui/scene"
+	"kviz/tui/theme"
 )
 
 // picture is a scene while the pane draws it: where everything stands, and the boxes and
@@ -63,6 +64,9 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.fallen()
 	p.lights()
 	m.painter.Paint(s.Rows(0, f.Rows), p.Scene, p.Picture)
+	if at, ok := p.At(scene.Store); ok && p.Form == scene.Strip && p.W >= scene.WholeNames && len(f.S.Store.Members()) == 3 {
+		s.Row(1).Text(at.Rect.X+18, 0, "etcd", theme.Muted) // beside the members and the links between them
+	}
 	for _, at := range p.Places {
 		s.Mark(at.Rect, at.ID)
 	}

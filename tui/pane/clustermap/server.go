@@ -153,7 +153,11 @@ func (p *picture) server() {
 			b.Rows = [][]grid.Span{b.Rows[0], row(span(state, theme.Text)), row(span(fmt.Sprintf("%s  rev %d", watchCount(watches), rev), theme.Muted))}
 		}
 	default:
-		dots := []grid.Span{span("API ", theme.Title)}
+		name := "API "
+		if at.Rect.W >= grid.Width("API server ")+len(marks) {
+			name = "API server "
+		}
+		dots := []grid.Span{span(name, theme.Title)}
 		for i := range marks {
 			dots = append(dots, span(marks[i], styles[i]))
 		}
