@@ -25,6 +25,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -94,7 +95,10 @@ type run struct {
 	transport *transport
 	files     *files
 	cache     string
-	secure    bool // it shows credentials of its own, and not who the console is
+	// heard is, of each container whose logs are followed beside others', the log that was
+	// fetched last; nil if none is.
+	heard  map[corev1.ObjectReference][]byte
+	secure bool // it shows credentials of its own, and not who the console is
 }
 
 // Run is the command: the embedded kubectl, run once, or, where it would
@@ -266,7 +270,7 @@ func (k *run) tree(args []string, streams genericiooptions.IOStreams) *cobra.Com
 	replace(root, diffCommand(f, streams), "diff")
 	replace(root, canICommand(f, streams), "auth", "can-i")
 	replace(root, versionCommand(f, streams), "version")
-	replace(root, logsCommand(f, streams), "logs")
+	replace(root, logsCommand(f, streams, k), "logs")
 	replace(root, drainCommand(f, streams, k), "drain")
 	replaceEditors(root, f, streams, k)
 	return root

@@ -31,7 +31,7 @@ var _ = simulated.Say(simulated.Statement{
 // logsCommand is kubectl logs (kubectl pkg/cmd/logs NewCmdLogs). The real one keeps the
 // requests for several containers' logs in a map and asks in the order of the map, which
 // is another one in each run; here it asks by pod, then by container.
-func logsCommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
+func logsCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run) *cobra.Command {
 	c := logs.NewCmdLogs(f, streams)
 	o := logs.NewLogsOptions(streams)
 	c.ResetFlags()
@@ -39,14 +39,14 @@ func logsCommand(f cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.C
 	c.Run = func(cmd *cobra.Command, args []string) {
 		cmdutil.CheckErr(o.Complete(f, cmd, args))
 		cmdutil.CheckErr(o.Validate())
-		cmdutil.CheckErr(logsInOrder(cmd.Context(), *o))
+		cmdutil.CheckErr(k.logsInOrder(cmd.Context(), *o))
 	}
 	return c
 }
 
 // logsInOrder runs kubectl logs once for each container of several. One that is followed
 // is alone: of several, followAllLogs makes runs that do not follow.
-func logsInOrder(ctx context.Context, o logs.LogsOptions) error {
+func (k *run) logsInOrder(ctx context.Context, o logs.LogsOptions) error {
 	find := o.LogsForObject
 	if o.AllPods {
 		find = func(g genericclioptions.RESTClientGetter, object, options runtime.Object, timeout time.Duration, all bool) (map[corev1.ObjectReference]rest.ResponseWrapper, error) {
@@ -57,14 +57,30 @@ func logsInOrder(ctx context.Context, o logs.LogsOptions) error {
 	if err != nil {
 		return err
 	}
+	if k.heard != nil && len(requests) > o.MaxFollowConcurrency {
+		return fmt.Errorf("you are attempting to follow %d log streams, but maximum allowed concurrency is %d, use --max-log-requests to increase the limit",
+			len(requests), o.MaxFollowConcurrency)
+	}
 	o.AllPods = false
+	out := o.Out
 	for _, ref := range slices.SortedFunc(maps.Keys(requests), byContainer) {
 		o.LogsForObject = func(genericclioptions.RESTClientGetter, runtime.Object, runtime.Object, time.Duration, bool) (map[corev1.ObjectReference]rest.ResponseWrapper, error) {
 			return map[corev1.ObjectReference]rest.ResponseWrapper{ref: requests[ref]}, nil
 		}
+		var log bytes.Buffer
+		if k.heard != nil {
+			o.Out = &log
+		}
 		if err := o.RunLogsContext(ctx); err != nil {
 			return err
 		}
+		if k.heard == nil {
+			continue
+		}
+		if _, err := out.Write(fresh(log.Bytes(), k.heard[ref])); err != nil {
+			return err
+		}
+		k.heard[ref] = log.Bytes()
 	}
 	return nil
 }
@@ -105,7 +121,7 @@ func (k *run) followLogs(ctx context.Context, args []string, flags *parsed) int 
 // again every second: in which order several streams arrive would not be
 // the same in every run.
 func (k *run) followAllLogs(ctx context.Context, once []string, limit time.Duration) int {
-	var said []byte
+	k.heard = map[corev1.ObjectReference][]byte{}
 	w, err := k.inv.Kernel.Changes(ctx, k.inv.Cause, k.inv.LimitOf(limit), command.ChangeOf("pods"))
 	if err != nil {
 		fmt.Fprintf(k.inv.Err, "error: %v\n", err)
@@ -113,17 +129,8 @@ func (k *run) followAllLogs(ctx context.Context, once []string, limit time.Durat
 	}
 	defer w.Close()
 	for {
-		r := k.once(once)
-		if r.exit != 0 {
-			return k.print(r)
-		}
-		fresh := r.out
-		if bytes.HasPrefix(r.out, said) {
-			fresh = r.out[len(said):]
-		}
-		said = r.out
-		if _, err := k.inv.Out.Write(fresh); err != nil {
-			return 0
+		if exit := k.print(k.once(once)); exit != 0 {
+			return exit
 		}
 		switch err := w.Sleep(ctx, time.Second); {
 		case errors.Is(err, command.ErrLimit):
@@ -132,4 +139,33 @@ func (k *run) followAllLogs(ctx context.Context, once []string, limit time.Durat
 			return 130
 		}
 	}
+}
+
+// fresh is what a log has that was not there a moment ago. With --tail or --since its
+// first lines are gone after a while.
+func fresh(log, before []byte) []byte {
+	if bytes.HasPrefix(log, before) {
+		return log[len(before):]
+	}
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	known := make([]int, len(lines)) // how many of the first lines end at each line (Knuth, Morris, Pratt)
+	match := func(n int, line []byte) int {
+		for n > 0 && (n == len(lines) || !bytes.Equal(lines[n], line)) {
+			n = known[n-1]
+		}
+		if bytes.Equal(lines[n], line) {
+			n++
+		}
+		return n
+	}
+	for i := 1; i < len(lines); i++ {
+		known[i] = match(known[i-1], lines[i])
+	}
+	n := 0
+	for line := range bytes.SplitAfterSeq(before, []byte("\n")) {
+		if len(line) > 0 { // what comes after the last newline
+			n = match(n, line)
+		}
+	}
+	return bytes.Join(lines[n:], nil)
 }
