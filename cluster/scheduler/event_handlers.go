@@ -105,6 +105,7 @@ func (s *Scheduler) updatePod(t *sim.Task, old, pod *corev1.Pod) {
 
 func (s *Scheduler) deletePod(t *sim.Task, pod *corev1.Pod) {
 	s.nominator.remove(framework.PodKey(pod))
+	delete(s.preempting, pod.UID)
 	switch {
 	case assigned(pod):
 		s.queue.remove(t, pod, event(framework.UnscheduledPod, framework.Delete).Label())

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
@@ -113,8 +114,42 @@ func (s *Scheduler) nominate(t *sim.Task, info *framework.QueuedPodInfo, d *trac
 	}
 	for _, key := range d.Victims {
 		if victim := s.cache.pods[key].info; victim != nil && victim.Pod.DeletionTimestamp == nil {
+			s.preempting[info.Pod.UID] = append(s.preempting[info.Pod.UID], victim.Pod)
 			s.evict(t, info.Pod, victim.Pod, d.Nominated)
 		}
+	}
+}
+
+// Preempting reports whether a pod's victims are still to be evicted: the scheduler has not
+// seen of all of them that they go.
+//
+// Mirrors framework/preemption/executor.go IsPodRunningPreemption, which does not wait
+// for what it sees once all evictions were answered.
+func (s *Scheduler) Preempting(pod *corev1.Pod) bool {
+	victims, ok := s.preempting[pod.UID]
+	if !ok {
+		return false
+	}
+	left := slices.DeleteFunc(victims, func(victim *corev1.Pod) bool {
+		now := s.cache.pods[framework.PodKey(victim)].info
+		return now == nil || now.Pod.UID != victim.UID || now.Pod.DeletionTimestamp != nil
+	})
+	if s.preempting[pod.UID] = left; len(left) == 0 {
+		delete(s.preempting, pod.UID)
+	}
+	return len(left) > 0
+}
+
+// spared takes back that a victim is to be evicted, because that failed. The preemptor is
+// tried again after a back-off: if no victim goes, nothing else may happen that helps it.
+//
+// Mirrors framework/preemption/executor.go prepareCandidateAsync, which activates the
+// preemptor at once: beside an API server that is down, as often as the rate limit allows.
+func (s *Scheduler) spared(t *sim.Task, preemptor, victim *corev1.Pod) {
+	left := slices.DeleteFunc(s.preempting[preemptor.UID], func(p *corev1.Pod) bool { return p.UID == victim.UID })
+	if s.preempting[preemptor.UID] = left; len(left) == 0 {
+		delete(s.preempting, preemptor.UID)
+		s.queue.retry(t, framework.PodKey(preemptor), forceActivate)
 	}
 }
 
@@ -135,18 +170,26 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 	causes := t.Causes()
 	s.process.Go("preempt "+framework.PodKey(victim), func(t *sim.Task) {
 		t.SetCauses(causes...)
-		_ = t.HandleCrashOn(client.RefOf(victim), "the eviction of the pod", func() { s.preempt(t, preemptor, victim, node, patch) })
+		var err error
+		if t.HandleCrashOn(client.RefOf(victim), "the eviction of the pod", func() { err = s.preempt(t, preemptor, victim, node, patch) }) != nil || err != nil {
+			s.spared(t, preemptor, victim)
+		}
 	})
 }
 
-// preempt marks a victim and deletes it.
-func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node string, patch []byte) {
-	if _, err := s.client.Patch(t, client.Pods, victim.Namespace, victim.Name, types.StrategicMergePatchType, patch, "status"); err != nil {
-		return // gone already, or the server is: the next attempt tries again
+// preempt marks a victim and deletes it. One that is gone already is no error.
+func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node string, patch []byte) error {
+	_, err := s.client.Patch(t, client.Pods, victim.Namespace, victim.Name, types.StrategicMergePatchType, patch, "status")
+	if err == nil {
+		err = s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{})
 	}
-	if s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{}) == nil {
+	if err == nil {
 		s.events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
 	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // patchStatus changes a pod's status in a task of its own, so that the next pod

@@ -19,6 +19,9 @@ package scheduler
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/events"
@@ -117,6 +120,8 @@ type Scheduler struct {
 	cache   *cache
 	// nominator knows the pods for which room is being made.
 	nominator *nominator
+	// preempting are, by the UID of a pod that makes room, the victims whose eviction is under way.
+	preempting map[types.UID][]*corev1.Pod
 
 	// nextStart is where in the order of nodes the next search begins, so that
 	// all nodes get their turn although only some are looked at.
@@ -132,7 +137,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	// createClients, makeLeaderElectionConfig).
 	lease, told := throttle.New(p, p.Lane, c, "leader-election", cfg.Limits), throttle.New(p, p.Lane, c, "events", cfg.Limits)
 	c = throttle.New(p, p.Lane, c, "scheduler", cfg.Limits)
-	s := &Scheduler{process: p, client: c, lease: lease, cfg: cfg, cache: newCache(), nominator: newNominator()}
+	s := &Scheduler{process: p, client: c, lease: lease, cfg: cfg, cache: newCache(), nominator: newNominator(), preempting: map[types.UID][]*corev1.Pod{}}
 	s.objects = newObjects(p, c)
 	s.profile = newProfile(withPlugins(defaultPlugins(cfg, s), cfg.Plugins))
 	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"maps"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -24,6 +25,7 @@ const (
 // (pkg/scheduler/framework/events.go).
 const (
 	scheduleAttemptFailure = "ScheduleAttemptFailure"
+	forceActivate          = "ForceActivate"
 	backoffComplete        = "BackoffComplete"
 	popFromBackoffQ        = "PopFromBackoffQ"
 	unschedulableTimeout   = "UnschedulableTimeout"
@@ -126,7 +128,12 @@ func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInf
 			continue
 		}
 		info.Gate = pl.Name()
-		info.UnschedulablePlugins = map[string]bool{pl.Name(): true}
+		// A pod that has been tried keeps the plugins that rejected it: what they wait for ungates it.
+		info.UnschedulablePlugins = maps.Clone(info.UnschedulablePlugins)
+		if info.UnschedulablePlugins == nil {
+			info.UnschedulablePlugins = map[string]bool{}
+		}
+		info.UnschedulablePlugins[pl.Name()] = true
 		if wasGated == "" {
 			emitPoint(t, info, framework.PreEnqueue, []string{pl.Name()}, s.Message())
 		}
@@ -142,11 +149,16 @@ func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInf
 
 // failed has a pod at which a plugin panicked wait for the end of a back-off.
 func (q *schedulingQueue) failed(t *sim.Task, info *framework.QueuedPodInfo, from string, broken *sim.PanicError) {
+	q.crashed(t, info.Ref, broken)
+	q.later(t, info, from, scheduleAttemptFailure)
+}
+
+// later files a pod that met an error: it waits for the end of a back-off, and no less.
+func (q *schedulingQueue) later(t *sim.Task, info *framework.QueuedPodInfo, from, event string) {
 	info.Timestamp, info.BackoffExpiration, info.UnschedulablePlugins = t.Now(), time.Time{}, nil
 	info.ConsecutiveErrors++
-	q.crashed(t, info.Ref, broken)
 	backingOff(info, t.Now())
-	q.place(t, info, from, backoff, scheduleAttemptFailure)
+	q.place(t, info, from, backoff, event)
 }
 
 // place files a pod in a queue and tells the trace.
@@ -339,6 +351,14 @@ func (q *schedulingQueue) leave(t *sim.Task, info *framework.QueuedPodInfo, even
 	q.requeue(t, info, p.queue, true, event)
 }
 
+// retry has a pod that waits for an event wait for the end of a back-off only.
+func (q *schedulingQueue) retry(t *sim.Task, key, event string) {
+	if p, ok := q.where[key]; ok && p.queue != active && p.queue != backoff {
+		q.take(p)
+		q.later(t, p.info, p.queue, event)
+	}
+}
+
 // update takes in a changed pod; one that waits may be helped by the change.
 func (q *schedulingQueue) update(t *sim.Task, old, pod *corev1.Pod) {
 	key := framework.PodKey(pod)
@@ -410,7 +430,7 @@ func (q *schedulingQueue) flush(t *sim.Task) {
 
 func (q *schedulingQueue) flushUnschedulable(t *sim.Task) {
 	for _, info := range q.unschedulable.Values() {
-		if info.Gate == "" && t.Now().Sub(info.Timestamp) > maxInUnschedulable {
+		if t.Now().Sub(info.Timestamp) > maxInUnschedulable {
 			q.leave(t, info, unschedulableTimeout)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
 
 	"kviz/cluster/scheduler/framework"
@@ -51,6 +52,8 @@ type Cluster interface {
 	AddPod(state *framework.CycleState, pod *corev1.Pod, p *framework.PodInfo, node *framework.NodeInfo)
 	RemovePod(state *framework.CycleState, pod *corev1.Pod, p *framework.PodInfo, node *framework.NodeInfo)
 	Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status
+	// Preempting reports whether the pod's victims are still to be evicted.
+	Preempting(pod *corev1.Pod) bool
 }
 
 // DefaultPreemption is the plugin.
@@ -70,6 +73,26 @@ type candidate struct {
 
 // Name is [Name].
 func (*DefaultPreemption) Name() string { return Name }
+
+// PreEnqueue keeps a pod out whose victims are still to be evicted: tried now, it would evict
+// them once more.
+func (pl *DefaultPreemption) PreEnqueue(pod *corev1.Pod) *framework.Status {
+	if !pl.Cluster.Preempting(pod) {
+		return nil
+	}
+	return framework.NewStatus(Name, framework.UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
+}
+
+// EventsToRegister: when the victims go, the plugins that rejected the pod say whether it is
+// tried again.
+func (*DefaultPreemption) EventsToRegister() []framework.ClusterEventWithHint {
+	return []framework.ClusterEventWithHint{
+		{
+			Event: framework.ClusterEvent{Resource: framework.AssignedPod, Action: framework.Delete},
+			Hint:  func(*corev1.Pod, runtime.Object, runtime.Object) bool { return false },
+		},
+	}
+}
 
 // PostFilter names the node and the victims; the scheduler evicts them.
 func (pl *DefaultPreemption) PostFilter(t *sim.Task, state *framework.CycleState, pod *corev1.Pod, statuses *framework.NodeStatuses) (*framework.PostFilterResult, *framework.Status) {

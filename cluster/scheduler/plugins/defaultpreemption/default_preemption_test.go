@@ -30,6 +30,8 @@ func (f fits) RemovePod(_ *framework.CycleState, _ *corev1.Pod, p *framework.Pod
 	n.RemovePod(p.Key)
 }
 
+func (f fits) Preempting(*corev1.Pod) bool { return false }
+
 func (f fits) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
 	pl := &noderesources.Fit{}
 	pl.PreFilter(state, pod, nil)
