@@ -334,7 +334,7 @@ func TestRecallByKeys(t *testing.T) {
 	says := map[string]string{"As many as before": "Yes", "One": "No"}[s.matches(regexp.MustCompile(`“(As many as before|One)”: is that so`))]
 	right := s.matches(regexp.MustCompile(`[12] ` + says))
 	s.press(right[:1]).sees("How sure").press("2").sees("you think so").press(" ").sees("Enter runs it")
-	s.press("enter").sees("Right (#", "space goes on").press(" ").sees("Recalled", "1 of 1 right", "due on 2")
+	s.press("enter").sees("answered by #", "space goes on").press(" ").sees("Recalled", "1 of 1 right", "due on 2")
 	s.press("q").sees("Leave kviz?").press("q").ends(0)
 
 	s = begin(t, home, 80, 24, "explore", "--lessons", lesson)
