@@ -56,10 +56,21 @@ func (e Explain) drawEvent(a grid.Area) {
 	if !names(words, e.Event.Lane) {
 		x = a.Text(x, 0, e.Event.Lane.String()+" ", theme.Name)
 	}
-	if e.Means != "" {
-		words += "; " + e.Means
+	a.Fit(x, 0, a.W()-x-1, with(words, e.Means, a.W()-x-1), theme.Text)
+}
+
+// with is a sentence with what it means. Where there is no room for both, what it means is cut at its first clause, and
+// the sentence before it.
+func with(words, means string, w int) string {
+	if means == "" {
+		return words
 	}
-	a.Fit(x, 0, a.W()-x-1, words, theme.Text)
+	all := words + "; " + means
+	if grid.Width(all) <= w {
+		return all
+	}
+	means, _, _ = strings.Cut(means, ":")
+	return grid.Cut(words, max(w-grid.Width("; "+means), 0)) + "; " + means
 }
 
 // names reports whether a sentence says itself whose it is.

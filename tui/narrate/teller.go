@@ -2,6 +2,7 @@ package narrate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Teller struct {
 	queue  []Sentence
 	floors Floors
 	votes  map[vote]bool
+	failed bool              // since the store last had a leader, a request that failed was told
 	nodes  map[string]string // what was said of each node last
 }
 
@@ -54,6 +56,9 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 		if e.Kind == trace.Ready {
 			t.started()
 		}
+		if e.Kind == trace.StoreRefused && t.again(s) {
+			continue
+		}
 		switch {
 		case x.Rank == Untold:
 		case fast && x.Rank < Grave:
@@ -63,19 +68,39 @@ func (t *Teller) Catch(events []*trace.Event, s *view.State, speed float64) {
 		}
 	}
 	for _, floor := range t.floors.Tell(s) {
-		if floor == lost(t.floors.told.Quorum, s.Store.Quorum()) && len(t.queue) > 0 && t.queue[len(t.queue)-1].Means != "" {
+		if floor == lost(t.floors.told.Quorum, s.Store.Quorum()) && slices.ContainsFunc(t.queue, func(x Sentence) bool { return x.Means != "" }) {
 			continue // what broke it says so
 		}
-
 		t.queue = append(t.queue, Sentence{Text: floor, Rank: Grave})
 	}
-	for i := range max(len(t.queue)-1, 0) { // what several mean the last one says
-		if t.queue[i].Means == t.queue[i+1].Means {
-			t.queue[i].Means = ""
-		}
-	}
+	sayOnce(t.queue)
 	t.shorten()
 	t.next()
+}
+
+// again reports whether a failure of the store is one of many: until it has a leader again, all that is asked of it fails.
+func (t *Teller) again(s *view.State) bool {
+	was := t.failed
+	t.failed = s.Store.Leader == "" || !s.Reach().OK()
+	return was && t.failed
+}
+
+// sayOnce leaves what several sentences in a row mean to one of them: to the member's that went down, else to the last.
+func sayOnce(queue []Sentence) {
+	for from := 0; from < len(queue); {
+		to, says := from, from
+		for ; to < len(queue) && queue[to].Means == queue[from].Means; to++ {
+			if e := queue[says].Event; e == nil || e.Kind != trace.MemberDown || queue[to].Event != nil && queue[to].Event.Kind == trace.MemberDown {
+				says = to
+			}
+		}
+		for i := from; i < to; i++ {
+			if i != says {
+				queue[i].Means = ""
+			}
+		}
+		from = to
+	}
 }
 
 // started leaves out how a control plane came up that is ready by now; of what waits stay who leads, what failed and what was typed.
