@@ -142,7 +142,7 @@ func traceEvent(e raftstore.Event) (trace.Event, bool) {
 		s := e.State
 		t.Payload = &trace.MemberState{
 			Member: e.Member, Role: s.Role, Term: s.Term, Leader: s.Leader, Last: s.Last,
-			Commit: s.Commit, Applied: s.Applied, Reason: s.Reason, Recovered: s.Recovered,
+			Commit: s.Commit, Applied: s.Applied, Reason: s.Reason, Recovered: s.Recovered, Stands: s.Stands,
 		}
 	case e.Message != nil:
 		t.Payload = traceMessage(e.Message)

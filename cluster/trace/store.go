@@ -90,6 +90,7 @@ type MemberState struct {
 	Commit  uint64
 	Applied uint64
 	Reason  string `json:",omitempty"` // why it went down or up
+	Stands  bool   `json:",omitempty"` // a candidate that has raised its term and votes for itself; one that does not asks for pre-votes
 
 	Recovered string `json:",omitempty"` // what it found on its disk when it went up
 }

@@ -101,6 +101,9 @@ func explainRole(e *trace.Event, p *trace.MemberState) string {
 	case "leader":
 		return fmt.Sprintf("member %s has a majority of the votes and leads term %d", p.Member, p.Term)
 	case "candidate":
+		if p.Stands {
+			return fmt.Sprintf("member %s stands for election in term %d, and votes for itself", p.Member, p.Term)
+		}
 		return fmt.Sprintf("member %s asks for pre-votes for term %d: no leader has reached it for too long", p.Member, p.Term+1)
 	case "follower":
 		if p.Leader != "" {

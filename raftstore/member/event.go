@@ -106,6 +106,7 @@ type State struct {
 	Commit  uint64
 	Applied uint64
 	Reason  string // why it went down or up
+	Stands  bool   // a candidate that has raised its term and votes for itself; one that does not asks for pre-votes
 
 	Recovered string // what it found on its disk when it went up, "" for nothing
 }

@@ -83,6 +83,7 @@ func (m *Member) emitRole(k Kind, s State) {
 	if k == KindRole && was.Role == s.Role && was.Term == s.Term && was.Leader == s.Leader {
 		return
 	}
+	s.Stands = s.Role == "candidate" && s.Term > was.Term
 	m.lastRole = s
 	m.cfg.Emit(Event{Kind: k, Member: m.cfg.ID, Wall: time.Now(), State: &s})
 }

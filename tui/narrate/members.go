@@ -28,6 +28,8 @@ func OfMember(e *trace.Event, s *view.State) (member, said string) {
 			return p.Member, fmt.Sprintf("member %s is down (%s)", p.Member, p.Reason) + up
 		case e.Kind == trace.MemberUp && q.Total > 1:
 			return p.Member, fmt.Sprintf("member %s is up", p.Member) + up
+		case e.Kind == trace.MemberRole && p.Role == "candidate" && p.Stands:
+			return p.Member, fmt.Sprintf("member %s stands for election in term %d; it needs %d of %d", p.Member, p.Term, q.Need, q.Total)
 		case e.Kind == trace.MemberRole && p.Role == "candidate":
 			return p.Member, fmt.Sprintf("member %s asks for pre-votes for term %d; it needs %d of %d", p.Member, p.Term+1, q.Need, q.Total)
 		case e.Kind == trace.MemberRole && p.Role == "leader":
