@@ -230,6 +230,9 @@ func (e end) words(w int) string {
 	if w > 48 {
 		tail += "  " + e.node
 	}
+	if e.outside && grid.Width(name+tail) > w { // the address tells more than "no pod"
+		return grid.Cut(strings.TrimPrefix(tail, " "), w)
+	}
 	if grid.Width(name+tail) > w {
 		name = grid.CutLeft(name, max(w-grid.Width(tail), 5))
 	}

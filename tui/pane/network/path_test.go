@@ -53,6 +53,9 @@ func TestRulesThatAreBehind(t *testing.T) {
 		if want := e.ip() == "10.244.2.9"; (letter+string(mark.Glyph)+" "+e.words(30) == " ● no pod 10.244.2.9") != want {
 			t.Errorf("%s is shown as %q", e.ip(), letter+string(mark.Glyph)+" "+e.words(30))
 		}
+		if e.outside && e.words(13) != e.ip() {
+			t.Errorf("where there is little room, %s is shown as %q", e.ip(), e.words(13))
+		}
 	}
 	nodes, what := p.differing(s, w)
 	if len(nodes) != 3 || len(what) != 3 {

@@ -38,10 +38,10 @@ var about = pane.Info{
 		{"✗", "ended with an error"},
 		{"✓", "ended well; probe succeeds"},
 		{"sync", "the worker brings the pod up and keeps it so"},
-		{"klt", "the kubelet itself"},
+		{"kubelet", "the kubelet itself"},
 		{"CRI", "a call to the container runtime"},
 		{"CNI", "a call to the network plugin"},
-		{"prb", "a probe's result"},
+		{"probe", "a probe's result"},
 	},
 }
 

@@ -146,11 +146,11 @@ func who(k trace.Kind) (string, grid.Style) {
 	case trace.CNICall:
 		return "CNI", theme.Term2
 	case trace.ProbeResult:
-		return "prb", theme.Term3
+		return "probe", theme.Term3
 	case trace.RestartBackoff:
-		return "klt", theme.Warn
+		return "kubelet", theme.Warn
 	}
-	return "klt", theme.Term0
+	return "kubelet", theme.Term0
 }
 
 func drawStep(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod, t view.Step, span times) {
@@ -176,7 +176,7 @@ func drawStep(s *pane.Sheet, f *pane.Frame, y int, p *view.NodePod, t view.Step,
 	a.Right(w, 0, took, theme.Number)
 	a = a.Sub(0, 0, w-7, 1)
 	x := a.Text(0, 0, grid.PadLeft("#"+t.Event.String(), 6)+" ", theme.Event)
-	x = a.Text(x, 0, part+" ", bar)
+	x = a.Text(x, 0, fmt.Sprintf("%-7s ", part), bar)
 	x = a.Text(x, 0, t.What, st)
 	if t.Container != "" {
 		x = a.Text(x, 0, " "+t.Container, theme.Name)
