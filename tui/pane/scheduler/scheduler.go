@@ -228,10 +228,14 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 			col = max(3, min(widest, room/n))
 		}
 	}
+	filterCol := col
+	if col < widest && n*col+len(filters) <= room {
+		filterCol++
+	}
 	if s.W() >= 70 {
 		a := s.Row(y)
-		a.Fit(nameW+2, 0, len(filters)*col-1, "filters: may it run here?", theme.Muted)
-		if x := nameW + 2 + len(filters)*col; len(scores) > 0 {
+		a.Fit(nameW+2, 0, len(filters)*filterCol-1, "filters: may it run here?", theme.Muted)
+		if x := nameW + 2 + len(filters)*filterCol; len(scores) > 0 {
 			a.Put(x, 0, '│', theme.Line)
 			a.Fit(x+2, 0, s.W()-x-2, "scores: how well? "+p.View().Means+" (v)", theme.Muted)
 		}
@@ -239,14 +243,14 @@ func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycl
 	}
 	a := s.Row(y)
 	for i, pl := range filters {
-		a.Text(nameW+2+i*col, 0, brief(pl, col-1), theme.Muted)
+		a.Text(nameW+2+i*filterCol, 0, brief(pl, filterCol-1), theme.Muted)
 	}
-	sx := nameW + 2 + len(filters)*col
+	sx := nameW + 2 + len(filters)*filterCol
 	if len(scores) > 0 {
 		a.Put(sx, 0, '│', theme.Line)
 		for i, pl := range scores {
 			label := brief(pl.Plugin, col-3) + fmt.Sprintf("×%d", pl.Weight)
-			if col < 5 {
+			if col < 5 || grid.Width(brief(pl.Plugin, col-1)+fmt.Sprintf("×%d", pl.Weight)) > col-1 { // the name before the weight
 				label = brief(pl.Plugin, col-1)
 			}
 			a.Right(sx+1+(i+1)*col, 0, grid.Cut(label, col-1), theme.Muted)
@@ -338,7 +342,7 @@ func (p *Scheduler) drawNode(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle,
 			passed[n] = true
 		}
 		for i, pl := range filters {
-			x := nameW + 2 + i*col
+			x := nameW + 2 + i*((sx-nameW-2)/len(filters))
 			switch {
 			case pl == v.By:
 				text := "✗" + string(letter(reasons, order, strings.Join(v.Reasons, "; ")))
