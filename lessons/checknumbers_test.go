@@ -10,7 +10,7 @@ import (
 
 // What nothing proves is not said as a number.
 func TestNumbersThatNothingProves(t *testing.T) {
-	const question = "Look at it.\n\n```question\nask: How many?\nreveal: 'true'\nchoices:\n- {text: 3 of them, is: store.quorum.need == 2, right: true, why: So it is.}\n- {text: No, is: 'false', why: No.}\n```\n\n### Crash it {#crash} do\n\nCrash the leader."
+	const question = "Look at it.\n\n```question\nask: How many?\nreveal: 'true'\nchoices:\n- {text: 3 of them, is: store.quorum.need == 2, right: true, why: It holds.}\n- {text: No, is: 'false', why: No.}\n```\n\n### Crash it {#crash} do\n\nCrash the leader."
 	asks := func(old, new string) string {
 		return "### Ask {#ask} predict\n\n" + strings.Replace(question, old, new, 1)
 	}
@@ -18,10 +18,10 @@ func TestNumbersThatNothingProves(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{crash, asks("", ""), ""},
 		{crash, asks("How many?", "Are there 3?"), `lesson.md:26: beat "ask": "3" stands in its question`},
-		{crash, asks("So it is.", "There are 3."), `lesson.md:26: beat "ask": "3" stands in the why of an answer`},
-		{crash, asks("So it is.", "'There are {store.quorum.total}.'"), ""},
-		{crash, asks("So it is.", "There are five members."), `the why of an answer says "five members", and the scene has 3`},
-		{crash, asks("So it is.", "There are three members."), ""},
+		{crash, asks("It holds.", "There are 3."), `lesson.md:26: beat "ask": "3" stands in the why of an answer`},
+		{crash, asks("It holds.", "'There are {store.quorum.total}.'"), ""},
+		{crash, asks("It holds.", "There are five members."), `the why of an answer says "five members", and the scene has 3`},
+		{crash, asks("It holds.", "There are three members."), ""},
 		{"say: the leader, {leader}, has crashed", "say: 1 member has crashed", `beat "crash": "1" stands in a goal`},
 		{"It has a star.", "Wait for 5 s.", `beat "crash": "5" stands in a hint`},
 		{"It has a star.", "Wait for `5 s`, at node-1.", ""},
