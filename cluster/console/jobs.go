@@ -68,7 +68,7 @@ func (s *shellJobs) find(word string) (*numbered, bool) {
 	list := s.all()
 	name, isJob := strings.CutPrefix(word, "%")
 	n, err := strconv.Atoi(name)
-	is := func(*numbered) bool { return false }
+	var is func(*numbered) bool
 	switch {
 	case !isJob:
 		is = func(j *numbered) bool { return err == nil && j.pid == n }
