@@ -45,3 +45,19 @@ func TestNumbersThatNothingProves(t *testing.T) {
 		}
 	}
 }
+
+// A question of fact has an answer that a run proves, or says where it stands.
+func TestAnswersHaveASource(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"", `beat "ask": no run proves the answer to its question`},
+		{"source: etcd.io/docs\n", ""},
+	} {
+		question := "Look at it.\n\n```question\nask: How many?\n" + c.source +
+			"choices:\n- {text: Some, right: true, why: It holds.}\n- {text: No, why: No.}\n```\n\n### Crash it {#crash} do\n\nCrash the leader."
+		text := beats("### Crash it {#crash} do\n\nCrash the leader.", "### Ask {#ask} predict\n\n"+question)
+		_, err := lessons.Parse("lesson.md", []byte(text), panes.Names())
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q gives %v; want %q", c.source, err, c.want)
+		}
+	}
+}

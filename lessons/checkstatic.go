@@ -38,6 +38,8 @@ func (p *parser) checkBeats(l *Lesson) (wrong []error) {
 		case Predict:
 			if s.Question == nil {
 				bad("a predict beat has a question")
+			} else if s.Question.unproven() && s.Question.Source == "" {
+				bad("no run proves the answer to its question; say when one does (reveal), or where it stands (source)")
 			}
 		case Do, Break:
 			if len(s.Goals) == 0 || len(s.Offers) == 0 {

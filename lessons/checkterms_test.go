@@ -35,7 +35,7 @@ minutes: 5
 
 Well?
 
-`+"```question\nask: %s\nchoices:\n- {text: Yes, right: true, why: So.}\n- {text: No, why: No.}\n```"+`
+`+"```question\nask: %s\nsource: a book\nchoices:\n- {text: Yes, right: true, why: So.}\n- {text: No, why: No.}\n```"+`
 
 ### Your turn {#free} free
 

@@ -62,6 +62,13 @@ func (q *Question) Form() string {
 	return OneOf
 }
 
+// unproven reports whether nothing that happens in a run says which answer is right.
+func (q *Question) unproven() bool {
+	return q.reveal == nil &&
+		!slices.ContainsFunc(q.Cards, func(c *Card) bool { return c.is != nil }) &&
+		!slices.ContainsFunc(q.Items, func(m *Item) bool { return m.when != nil })
+}
+
 // parts is how many answers the question wants, and among how many.
 func (q *Question) parts() (want, among int) {
 	switch q.Form() {

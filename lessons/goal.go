@@ -78,6 +78,7 @@ type questionText struct {
 	Is     string            `json:"is"`
 	Why    map[string]string `json:"why"`
 	Varies bool              `json:"varies"`
+	Source string            `json:"source"`
 }
 
 func (g *goalText) read(r reader) (*Goal, error) {
@@ -164,7 +165,7 @@ func (q *questionText) read(r reader) (*Question, error) {
 		}
 		out.Choices = append(out.Choices, choice)
 	}
-	out.Varies = q.Varies
+	out.Varies, out.Source = q.Varies, q.Source
 	if err := q.readPoint(r, out); err != nil {
 		return nil, err
 	}

@@ -148,7 +148,8 @@ type Question struct {
 	fixed   layout     // as it is laid out where nobody takes the lesson
 	reveal  *condition // the moment when the simulation has answered; nil for a quiz
 
-	Varies bool // whose answer is another with another seed
+	Varies bool   // whose answer is another with another seed
+	Source string // where the answer stands that no run proves: a page of upstream's, or a symbol of its source
 }
 
 // Quiz reports whether the text, not the simulation, has the answer.

@@ -18,7 +18,7 @@ func (q *Question) reshaped(step *Step, seed uint64) *Question {
 	h := fnv.New64a()
 	h.Write([]byte(step.ID))
 	r := rand.New(rand.NewPCG(h.Sum64(), seed))
-	again := &Question{Ask: q.Ask, reveal: q.reveal, Varies: q.Varies}
+	again := &Question{Ask: q.Ask, reveal: q.reveal, Varies: q.Varies, Source: q.Source}
 	switch q.Form() {
 	case OneOf:
 		c := q.right()

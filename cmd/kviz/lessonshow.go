@@ -36,6 +36,9 @@ func showLesson(w io.Writer, l *lessons.Lesson, notes bool) {
 		if !notes {
 			continue
 		}
+		if q := step.Question; q != nil && q.Source != "" {
+			fmt.Fprintf(w, "   Source: %s\n", q.Source)
+		}
 		for _, o := range step.Offers {
 			line("   $ %s", o.Run.Source())
 		}
