@@ -12,11 +12,11 @@ import (
 	"kviz/raftstore/steady"
 )
 
-// The way from the start screen to a lost quorum and back, as testdata/printed-keys.txt tells it: a person who only presses
+// The way from the start screen to a lost quorum and back, as testdata/walks/to-a-lost-quorum.txt tells it: a person who only presses
 // what stands on the screen gets there, and reads on the way what happens.
 func TestALostQuorumByPrintedKeys(t *testing.T) {
 	steady.RealTime(t, aTerminal)
-	story, err := os.ReadFile("testdata/printed-keys.txt")
+	story, err := os.ReadFile("testdata/walks/to-a-lost-quorum.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

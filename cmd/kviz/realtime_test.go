@@ -35,6 +35,7 @@ var realTime = map[string]string{
 	"cmd/kviz/main_unix_test.go":        aProcess,
 	"cmd/kviz/plainlesson_test.go":      aProcess,
 	"cmd/kviz/playthrough_unix_test.go": aTerminal,
+	"cmd/kviz/printedkeys_unix_test.go": aTerminal,
 	"cmd/kviz/screen_unix_test.go":      aTerminal,
 	"cmd/kviz/secrets_test.go":          aSocket,
 	"cmd/kviz/walk_unix_test.go":        aTerminal,

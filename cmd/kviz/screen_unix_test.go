@@ -293,7 +293,7 @@ func TestLessonInBeatsByKeys(t *testing.T) {
 	s.sees("beat 1 of").misses("Setting the scene")
 	s.goesOn("kubectl apply -f manifests/pod.yaml")
 	s.press(" ").sees("this beat is not over yet")
-	s.press("?").sees("Hint: The pod has to be called")
+	s.press("?").sees("Hint: The pod must be called")
 	s.press("x").sees("L comes back", "PAST", "9 Object").press("L").sees("Enter runs it")
 	s.press("\t").sees("Console", "$ kubectl apply -f manifests/pod.yaml").press("\x1b").sees("Enter runs it")
 	s.press(":").command("kubectl create -f manifests/pod.yaml").sees("pod/hello-pod created").press("\x1b").misses("Console").sees("All of it is done")
@@ -464,7 +464,7 @@ func TestACutInsteadOfACrash(t *testing.T) {
 	s.press("F").sees("first run is run again up to #", "What the store's members say").press("enter").sees("run 2 stands where first run was", "3/3 quorum")
 	s.press("space").sees("RUNNING").press(":").command("kviz fault cut member/a b; kviz fault cut member/a c; kubectl create configmap meanwhile").sees("configmap/meanwhile created")
 	s.press("esc", "esc").misses("Console").press("space").sees("PAUSED").press("2", "C").sees("first run Store", "≠")
-	s.press("D").sees("the first that differs", "PAST").press("W").sees("What came of it", "The same up to #", "pods ready at the end", "longest without a write")
+	s.press("D").sees("the first that differs", "PAST").press("W").sees("What came of it", "The same up to #", "pods ready then", "longest without a write")
 	s.press("esc").misses("What came of it").press("C").misses("first run Store").press("B").sees("● run 2", "○ first run").press("1").sees("PAST", "first run").misses("Runs")
 	s.press("q").sees("The branches end").press("q").ends(0)
 }
