@@ -90,7 +90,7 @@ Try.
 ` + "```goal\nid: any\nsay: something was broken\noptional: true\nedge: event.kind == \"fault.inject\"\nhints: [Anything.]\n```\n\n```recall\n- {beat: named, after: [2d, 9d], with: {members: 5}}\n```\n"
 
 func guess(id string) string {
-	return fmt.Sprintf("\n### What then? {#%s} predict\n\nWell?\n\n```stage\nshow: map/picture\nstill: true\n```\n\n```question\nask: What?\nchoices:\n  - {text: This, right: true, why: So}\n  - {text: That, why: No}\n```\n", id)
+	return fmt.Sprintf("\n### What then? {#%s} predict\n\nWell?\n\n```stage\nshow: map/picture\nstill: true\n```\n\n```question\nask: What?\nsource: a page\nchoices:\n  - {text: This, right: true, why: So}\n  - {text: That, why: No}\n```\n", id)
 }
 
 // A lesson can only have predictions of its own come back.
