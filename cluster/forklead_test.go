@@ -9,8 +9,7 @@ import (
 	"kviz/raftstore/steady"
 )
 
-// Who wins an election is not repeated: a fork stands with the member as leader that led the run there, whoever won in the
-// fork.
+// Elections are not repeated. A fork stands with the leader that the run had there, even if another member won in the fork.
 func TestAForkHasTheLeaderThatLed(t *testing.T) {
 	t.Parallel()
 	steady.Bubble(t, func(t *testing.T) {

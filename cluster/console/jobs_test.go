@@ -19,7 +19,7 @@ import (
 	"kviz/raftstore/steady"
 )
 
-// counting changes a ConfigMap each second, for whoever watches.
+// counting creates a ConfigMap about each second, for watches to see.
 func counting(t *sim.Task, c client.Interface) {
 	for i := range 100 {
 		t.Sleep(900 * 1e6)

@@ -7,8 +7,8 @@ import (
 	"kviz/cluster/images"
 )
 
-// An image is told by its repository and, where that matters, its tag; one without a row
-// is unknown, and so are its programs.
+// The repository of an image, and its tag where that matters, say what is known of it. Of an image without a row neither
+// its user nor its programs are known.
 func TestWhatIsKnownOfAnImage(t *testing.T) {
 	for full, want := range map[string]struct {
 		known bool

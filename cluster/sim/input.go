@@ -65,7 +65,7 @@ func (k *Kernel) Attend(ctx context.Context, p *Process, name string, fn func(*T
 // CallAs is [Kernel.Call] for a task that cannot be recorded as data: it is made again by
 // code that is run again, which key names. In a repeated run it waits for its place.
 //
-// Who has no turn with him computes for whoever has it: only commands are known by a key.
+// A context without a turn belongs to the part of a script that holds the turn now: only commands have keys.
 func (k *Kernel) CallAs(ctx context.Context, key string, p *Process, name string, fn func(*Task)) error {
 	turn := TurnOf(ctx)
 	if turn == nil {

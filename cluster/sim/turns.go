@@ -8,9 +8,9 @@ import (
 )
 
 // Turn is a part of a script that computes beside the kernel: the script itself, or one of its
-// jobs in the background. Of all parts one computes at a time. Who calls the kernel gives its turn
-// up until its call has ended; the next one then is who has been ready for the longest time,
-// and it gets its turn when nothing is ready to run at this instant. Under [Kernel.SetDemand]
+// jobs in the background. Of all parts one computes at a time. A part that calls the kernel gives
+// its turn up until its call has ended. The turn then goes to the part that has been ready for the
+// longest time, once nothing else is ready to run at this instant. Under [Kernel.SetDemand]
 // virtual time moves only when nobody computes. So how long anybody computes does not show in
 // the trace.
 //
