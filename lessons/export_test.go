@@ -8,11 +8,11 @@ func SetMark(p *Progress, id string, m Mark) error {
 	return p.write()
 }
 
-// Finish notes that a lesson is done, Answer what a prediction of it was worth, Recalled what one
+// Finish notes that a lesson is done, Noted what a prediction of it was worth, Recalled what one
 // was that came back.
 func Finish(p *Progress, l *Lesson) error { return p.done(l) }
 
-func Answer(p *Progress, lesson, beat string, right bool, sure int) error {
+func Noted(p *Progress, lesson, beat string, right bool, sure int) error {
 	return p.beat(lesson, beat, func(m *BeatMark) { m.Right, m.Sure = &right, sure })
 }
 

@@ -44,7 +44,7 @@ func TestProgressOfAnotherVersion(t *testing.T) {
 	if err != nil || !p.Lessons["L02"].Done || p.Lessons["L09"].Step != "crash" {
 		t.Fatalf("%+v, %v", p.Lessons, err)
 	}
-	if err := lessons.Answer(p, "L09", "guess", true, 2); err != nil {
+	if err := lessons.Noted(p, "L09", "guess", true, 2); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := os.ReadFile(filepath.Join(dir, "progress.v1.json")); err != nil || string(kept) != first {
@@ -62,7 +62,7 @@ func TestProgressOfAnotherVersion(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "version 3") {
 		t.Errorf("version 3 is read: %v", err)
 	}
-	if err := lessons.Answer(p, "L09", "guess", true, 2); err != nil {
+	if err := lessons.Noted(p, "L09", "guess", true, 2); err != nil {
 		t.Error(err)
 	}
 	if now, _ := os.ReadFile(path); string(now) != later {
@@ -122,7 +122,7 @@ func TestQuestionsComeBack(t *testing.T) {
 	now := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 	p := lessons.NewProgress(func() time.Time { return now })
 	for beat, right := range map[string]bool{"named": true, "wrong": false, "right": true} {
-		if err := lessons.Answer(p, "L50", beat, right, 3); err != nil {
+		if err := lessons.Noted(p, "L50", beat, right, 3); err != nil {
 			t.Fatal(err)
 		}
 	}

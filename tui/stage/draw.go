@@ -21,6 +21,7 @@ type Around struct {
 	Notice  string  // said in the rule
 	Undo    string  // what an undo does, and how long it takes
 	Console Console
+	Below   *Below // stands in the place of rule, strip, drawer and keys; nil: those of a learner of their own do
 }
 
 // Console is the console as the stage shows it.
@@ -114,6 +115,10 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 	s.drawPicture(g, r.stage)
 	r = s.roomFor(r, a)
 	s.drawCaption(r.caption)
+	if around.Below != nil {
+		s.drawBelow(r, around.Below)
+		return 0, 0, false
+	}
 	s.drawRule(r.rule, around.Notice)
 	if around.Console.Open && around.Console.Draw != nil {
 		below := a.Sub(0, a.H()-1-r.strip.H()-2, a.W(), r.strip.H()+2)

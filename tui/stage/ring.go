@@ -26,6 +26,14 @@ func (s *Stage) frame(st *view.State) pane.Frame {
 	return pane.Frame{S: st, H: s.history, Stage: true}
 }
 
+// spots are the names of what is ringed: what somebody points out, else what the beat is about.
+func (s *Stage) spots() []string {
+	if len(s.extra) > 0 {
+		return s.extra
+	}
+	return s.look.Beat.Spots
+}
+
 // sight is what is to be seen of a state at the beat's spots, as a number that differs where the
 // sight does; without spots, of the whole picture.
 func (s *Stage) sight(st *view.State, w, h int) uint64 {
@@ -72,7 +80,7 @@ func (s *Stage) sight(st *view.State, w, h int) uint64 {
 
 // reveal scrolls a picture to the first of the beat's spots, or to one that is not seen whole, and reports whether it did.
 func (s *Stage) reveal(p *picture) bool {
-	for i, name := range s.look.Beat.Spots {
+	for i, name := range s.spots() {
 		if _, whole := p.Find(p.spot(name)); (i == 0 || !whole) && p.Reveal(p.spot(name)) {
 			return true
 		}
@@ -82,7 +90,7 @@ func (s *Stage) reveal(p *picture) bool {
 
 // ringed are the cells around which a ring goes, as they were drawn.
 func (s *Stage) ringed() (spots []grid.Rect) {
-	for _, name := range s.look.Beat.Spots {
+	for _, name := range s.spots() {
 		if r, _ := s.picture.Find(s.picture.spot(name)); !r.Empty() {
 			spots = append(spots, r)
 		}
@@ -97,7 +105,7 @@ func (s *Stage) rings(a grid.Area) (missing []string) {
 	s.hidden, s.bare, s.open = nil, nil, nil
 	var spots []grid.Rect
 	var named []string
-	for _, name := range b.Spots {
+	for _, name := range s.spots() {
 		r, whole := s.picture.Find(s.picture.spot(name))
 		if !whole {
 			missing = append(missing, name)

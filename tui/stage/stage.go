@@ -48,6 +48,8 @@ type Stage struct {
 	above    bool          // the rule asks the question
 	crowded  string        // why the question has no room; "" where it has
 	plain    *theme.Theme  // looks are told apart as in this theme; nil: by their roles
+	follows  bool          // it stands where another stage does
+	extra    []string      // rings in the place of those of the beat
 }
 
 // plan is what a plan was made for.
@@ -196,6 +198,9 @@ func (s *Stage) rehearse(w, h int) {
 		return
 	}
 	s.planned = want
+	if s.follows {
+		return
+	}
 	if !b.Stopped {
 		s.play = director.Play{}
 		return
