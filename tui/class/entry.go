@@ -45,6 +45,7 @@ const (
 	Asked    = "question" // a student asks
 	Pace     = "pace"     // a student finds it too fast or too slow; nobody sees who
 	Hinted   = "hint"     // the teacher sends a student a hint
+	Called   = "called"   // the teacher calls everybody back to what they show
 )
 
 // ReadJournal reads a class's journal, one entry a line. A last line that is not whole is left out: the process ended while

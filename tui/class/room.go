@@ -35,6 +35,7 @@ type Room struct {
 	words  map[string]map[string]string // answers in words, by beat and student
 	pace   map[string]int               // the newest, by student
 	asks   []Question
+	called uint64
 	last   uint64 // rises with each entry
 }
 
@@ -120,6 +121,8 @@ func (r *Room) apply(e Entry) {
 		r.gates[e.Beat] = e.State
 	case Pace:
 		r.pace[e.Name] = e.By
+	case Called:
+		r.called = r.last
 	default:
 		if s != nil {
 			r.applyTo(s, e)
@@ -284,6 +287,13 @@ func (r *Room) Raise(name string, up bool) {
 func (r *Room) Ask(name, text string)  { r.of(name, Entry{T: Asked, Words: text}) }
 func (r *Room) Hint(name, text string) { r.of(name, Entry{T: Hinted, Words: text}) }
 
+// Call calls everybody back to what the teacher shows.
+func (r *Room) Call() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(Entry{T: Called})
+}
+
 // Paces is that a student finds the class too fast (1), too slow (-1) or right (0).
 func (r *Room) Paces(name string, by int) { r.of(name, Entry{T: Pace, By: by}) }
 
@@ -302,6 +312,7 @@ type State struct {
 	Polls     map[string]Poll // by beat
 	Asked     []string        // beats with polls, in order
 	Gates     map[string]Gate
+	Called    uint64 // rises when the teacher calls everybody back
 }
 
 // State is the room now.
@@ -310,7 +321,7 @@ func (r *Room) State() *State {
 	defer r.mu.Unlock()
 	s := &State{
 		No: r.last, Lesson: r.lesson, Beat: r.beat, Since: r.since, Questions: slices.Clone(r.asks),
-		Polls: map[string]Poll{}, Gates: map[string]Gate{}, Asked: slices.Clone(r.asked),
+		Called: r.called, Polls: map[string]Poll{}, Gates: map[string]Gate{}, Asked: slices.Clone(r.asked),
 	}
 	for _, name := range r.order {
 		seat := r.seats[name].copy()
