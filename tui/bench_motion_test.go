@@ -157,7 +157,7 @@ func BenchmarkTimeline(b *testing.B) {
 				if n++; n%50 == 0 {
 					back = !back
 				}
-				d.m.Update(key(map[bool]string{true: "]", false: "["}[back]))
+				d.m.Update(tuitest.Press(map[bool]string{true: "]", false: "["}[back]))
 				t.show(d.m.View().Content)
 			}
 			used := float64(processor()-start) / float64(b.N)

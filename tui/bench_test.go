@@ -129,7 +129,7 @@ func BenchmarkKey(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		x.happen(333)
-		x.m.Update(key("tab"))
+		x.m.Update(tuitest.Press("tab"))
 		t.show(x.m.View().Content)
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms-to-the-frame")

@@ -340,7 +340,7 @@ func TestStartScreenHasTheKeysItShows(t *testing.T) {
 	d.shows("Help · ")
 	d.press("esc")
 	d.shows("a debugger for Kubernetes")
-	if _, cmd := d.m.Update(key("q")); cmd == nil || !quits(cmd) {
+	if _, cmd := d.m.Update(tuitest.Press("q")); cmd == nil || !quits(cmd) {
 		t.Fatal("q does not leave, though the start screen says so")
 	}
 }

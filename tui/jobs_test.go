@@ -169,7 +169,7 @@ func TestJobsAreListedEndedAndBroughtBack(t *testing.T) {
 func TestCtrlZ(t *testing.T) {
 	d, run := hold(t, 80, 24)
 	suspends := func() bool {
-		_, cmd := d.m.Update(key("ctrl+z"))
+		_, cmd := d.m.Update(tuitest.Press("ctrl+z"))
 		if cmd == nil {
 			return false
 		}

@@ -14,7 +14,7 @@ import (
 // leaves reports whether a key ends the explorer.
 func (d *driver) leaves(k string) bool {
 	d.t.Helper()
-	_, cmd := d.m.Update(key(k))
+	_, cmd := d.m.Update(tuitest.Press(k))
 	left := quits(cmd)
 	d.look()
 	return left

@@ -41,3 +41,11 @@ func (b *Bell) Ring() {
 		b.ch = nil
 	}
 }
+
+// Short is a text of at most so many characters, marked where it was cut.
+func Short(text string, most int) string {
+	if all := []rune(text); len(all) > most {
+		return string(all[:most-1]) + "…"
+	}
+	return text
+}

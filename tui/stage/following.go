@@ -35,7 +35,7 @@ func (s *Stage) Follow(at Stand) {
 type Below struct {
 	Left, Right string // of the rule
 	Rows        func(w, h int) [][]grid.Span
-	Drawer      []grid.Span
+	Drawer      []grid.Span // nil: what a question takes that is answered by typing, and how sure one is
 	Keys        []keymap.Binding
 }
 
@@ -48,7 +48,11 @@ func (s *Stage) drawBelow(r regions, b *Below) {
 			r.strip.Spans(2, i, one...)
 		}
 	}
-	r.drawer.Sub(0, 0, r.drawer.W()-1, 1).Spans(1, 0, b.Drawer...)
+	if b.Drawer == nil {
+		s.drawDrawer(r.drawer, Around{})
+	} else {
+		r.drawer.Sub(0, 0, r.drawer.W()-1, 1).Spans(1, 0, b.Drawer...)
+	}
 	r.keys.Sub(1, 0, r.keys.W()-2, 1).Styled(keymap.Line(b.Keys, r.keys.W()-2))
 }
 
@@ -98,3 +102,6 @@ func drawRuleOf(a grid.Area, left, right string) {
 		a.Right(a.W()-2, 0, " "+right+" ", theme.Muted)
 	}
 }
+
+// Pane is the name of the pane on the stage, "" for none.
+func (s *Stage) Pane() string { return s.pane() }

@@ -103,6 +103,10 @@ func (l *Lead) LookAs(given map[string]lessons.Answer) lessons.Look {
 	return l.cfg.Player.LookAs(given)
 }
 
+// Whole reports whether an answer to a beat's question says all that is asked, and Words are an answer in words.
+func (l *Lead) Whole(beat string, a lessons.Answer) bool   { return l.cfg.Player.Whole(beat, a) }
+func (l *Lead) Words(beat string, a lessons.Answer) string { return l.cfg.Player.Words(beat, a) }
+
 // How often the run is looked at while something moves, and while nothing does.
 const (
 	moving  = time.Second / 20
