@@ -1,6 +1,6 @@
 module kviz/raftstore/proof
 
-go 1.26.0
+go 1.26.8
 
 replace (
 	k8s.io/api => k8s.io/api v0.37.2
@@ -47,7 +47,7 @@ require (
 	go.etcd.io/raft/v3 v3.7.0
 	go.uber.org/zap v1.27.1
 	golang.org/x/sync v0.24.0
-	golang.org/x/time v0.15.0
+	golang.org/x/time v0.16.0
 	google.golang.org/protobuf v1.36.12
 	k8s.io/apiserver v0.37.2
 	kviz v0.0.0-00010101000000-000000000000
