@@ -28,7 +28,7 @@ func TestReadLeavesExpressionsUncompiled(t *testing.T) {
 	}
 	for i, l := range all {
 		if len(l.Steps) > 0 {
-			t.Errorf("Read has read the steps of %s", l.ID)
+			t.Errorf("Read has read the beats of %s", l.ID)
 		}
 		whole, err := l.Whole()
 		if err != nil {

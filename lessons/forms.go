@@ -356,7 +356,7 @@ func (s *Session) judgeParts(step *Step) string {
 	return fmt.Sprintf("No: %d of %d are right. “%s” is not of “%s”: %s", good, len(right), m.Text, q.Labels[given[first]].Text, m.Why)
 }
 
-// Unsettled lists the steps whose questions of order or match wait for a right
+// Unsettled lists the beats whose questions of order or match wait for a right
 // answer.
 func (s *Session) Unsettled() []*Step {
 	var open []*Step

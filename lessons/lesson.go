@@ -1,4 +1,4 @@
-// Package lessons turns folders of text into lessons: steps to read, predict,
+// Package lessons turns folders of text into lessons: beats to read, predict,
 // do and break, goals that are judged by what the cluster does, and hints that
 // match where the learner stands.
 //
@@ -48,7 +48,7 @@ type Lesson struct {
 
 	Translated *Translation // nil: its texts are as they were written
 
-	beats []string // the IDs of its steps, also where they were not read yet
+	beats []string // the IDs of its beats, also where they were not read yet
 
 	files fs.FS  // where it was read from
 	in    string // its folder there
@@ -58,7 +58,7 @@ type Lesson struct {
 	rest func() (*Lesson, error) // of a lesson that was read for a list; nil where it is whole
 }
 
-// Whole is the lesson with its steps and scripts, which [Read] leaves for the moment when
+// Whole is the lesson with its beats and scripts, which [Read] leaves for the moment when
 // somebody begins it; always the same one.
 func (l *Lesson) Whole() (*Lesson, error) {
 	if l.rest == nil {
@@ -67,7 +67,7 @@ func (l *Lesson) Whole() (*Lesson, error) {
 	return l.rest()
 }
 
-// The kinds of steps.
+// The kinds of beats.
 const (
 	See     = "see"     // read and look
 	Predict = "predict" // say what will happen
@@ -76,12 +76,12 @@ const (
 	Free    = "free"    // try what you like
 )
 
-// Step is one step of a lesson.
+// Step is one beat of a lesson.
 type Step struct {
 	ID       string
 	Kind     string
 	Title    string
-	Text     string // paragraphs, `code`, **bold** and "- " lists
+	Text     string // paragraphs, `code` and **bold**
 	Notes    string // for the teacher; not shown to learners
 	Goals    []*Goal
 	Question *Question
@@ -165,7 +165,7 @@ type Choice struct {
 	is     *condition // whether the simulation did this, asked when it is revealed
 }
 
-// Goals lists the goals of all steps, in order.
+// Goals lists the goals of all beats, in order.
 func (l *Lesson) Goals() []*Goal {
 	var all []*Goal
 	for _, s := range l.Steps {

@@ -274,8 +274,9 @@ func TestHintsFitWhereOneStands(t *testing.T) {
 
 func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"format: 2", "format: 9", "the lesson has format 9; this kviz plays format 2"},
-		{"format: 2", "format: 1", "kviz lesson convert FOLDER writes a draft in beats"},
+		{"format: 2", "format: 9", "the lesson has format 9; kviz plays lessons of format 2 alone"},
+		{"format: 2", "format: 1", "the lesson has format 1; kviz plays lessons of format 2 alone: chapters (##) of beats (###), each with one or two short paragraphs and its blocks, the commands that it offers among them; see kviz help lessons"},
+		{"format: 2", "view: [map]", "the lesson does not say which format it has (format: 2)"},
 		{"title: Small", "titel: Small", `unknown field "titel"`},
 		{"{#look} see", "{#look} watch", `lesson.md:13: "### Look {#look} watch" is no beat`},
 		{`edge: event.kind == "queue.add"`, `edge: evnt.kind == "queue.add"`, `goal: "one": expression, column 1: unknown name "evnt"; did you mean "event"?`},
@@ -283,10 +284,9 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"hints: [{text: again}]", "", `goal "two" has no hint`},
 		{"right: true, ", "", `one of them right`},
 		{"hold: 2s", "hold: soon", `hold "soon"`},
-		{"id: two", "id: one", `goal "one" of step "do" needs an id of its own`},
-		{"Do it.", "", `step "do" has no text`},
+		{"id: two", "id: one", `goal "one" of beat "do" needs an id of its own`},
+		{"Do it.", "", `beat "do" has no text`},
 		{"Do it.", "TO" + "DO", `it is not finished`},
-		{"still: true", "still: true\n# CONVERT: where to look", "lesson.md:25: to be decided: where to look"},
 	} {
 		text := strings.Replace(small, c.old, c.new, 1)
 		if text == small {

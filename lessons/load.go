@@ -34,7 +34,7 @@ func Load(fsys fs.FS, panes []string, more ...Source) ([]*Lesson, error) {
 }
 
 // Read is Load for somebody who first wants a list: of each lesson it reads what stands
-// before its steps. [Lesson.Whole] reads the rest, once the lesson is begun; nothing is
+// before its beats. [Lesson.Whole] reads the rest, once the lesson is begun; nothing is
 // proven, and an expression is compiled when it is first asked for.
 func Read(fsys fs.FS, more ...Source) ([]*Lesson, error) { return readAll(fsys, more, reader{}) }
 
@@ -266,9 +266,9 @@ func scripts(fsys fs.FS, dir string) (map[string]string, error) {
 	return all, nil
 }
 
-var headForm = regexp.MustCompile(`(?m)^##+ .*\{#([a-z0-9-]+)[^}]*\}[ \t]+(?:see|predict|do|break|free)\b`)
+var headForm = regexp.MustCompile(`(?m)^### .*\{#([a-z0-9-]+)\} (?:see|predict|do|break|free)\b`)
 
-// beatIDs are the beats or steps of a lesson, in their order, without reading them.
+// beatIDs are the beats of a lesson, in their order, without reading them.
 func beatIDs(text []byte) (all []string) {
 	for _, m := range headForm.FindAllSubmatch(text, -1) {
 		all = append(all, string(m[1]))

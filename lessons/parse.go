@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
-// format is the version of the lesson format that is played; the first is only converted.
+// format is the version of the lesson format that is played.
 const format = 2
 
-// errOld is what is said of a lesson of the first.
-var errOld = errors.New("the lesson has format 1 (steps with long texts), which kviz no longer plays; kviz lesson convert FOLDER writes a draft in beats beside it")
+// errFormat is said of a lesson in another one, and of one that names none.
+var errFormat = fmt.Errorf("kviz plays lessons of format %d alone: chapters (##) of beats (###), each with one or two short paragraphs "+
+	"and its blocks, the commands that it offers among them; see kviz help lessons", format)
 
-// front is the YAML before the steps.
+// front is the YAML before the beats.
 type front struct {
 	Format  int      `json:"format"`
 	ID      string   `json:"id"`
@@ -59,24 +61,24 @@ func (r reader) parser(name string, text []byte) *parser {
 	return &parser{reader: r, name: name, lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
 }
 
-// head reads what stands before the steps.
+// head reads what stands before the beats.
 func (p *parser) head() (*Lesson, error) {
 	var f front
 	head, err := p.block("---", "---")
 	if err != nil {
 		return nil, err
 	}
-	if oldForm.MatchString(head) {
-		return nil, errOld
+	switch m := formatForm.FindStringSubmatch(head); { // another one may have other fields
+	case m == nil:
+		return nil, fmt.Errorf("the lesson does not say which format it has (format: %d); %w", format, errFormat)
+	case m[1] != strconv.Itoa(format):
+		return nil, fmt.Errorf("the lesson has format %s; %w", m[1], errFormat)
 	}
 	if err := strict(head, &f); err != nil {
 		if unknown := (*unknownField)(nil); errors.As(err, &unknown) {
 			p.at = 1 + unknown.line
 		}
 		return nil, err
-	}
-	if f.Format != format {
-		return nil, fmt.Errorf("the lesson has format %d; this kviz plays format %d", f.Format, format)
 	}
 	if f.Version < 1 {
 		return nil, errors.New("version: want a whole number from 1, raised as the beats change")
@@ -87,8 +89,8 @@ func (p *parser) head() (*Lesson, error) {
 	}, nil
 }
 
-// oldForm is what the front matter of a lesson of format 1 says.
-var oldForm = regexp.MustCompile(`(?m)^format: *1 *$`)
+// formatForm is where the front matter says which format the lesson has.
+var formatForm = regexp.MustCompile(`(?m)^format: *(\d+)\b`)
 
 func (p *parser) lesson() (*Lesson, error) {
 	l, err := p.head()
@@ -125,22 +127,22 @@ func (p *parser) check(l *Lesson) error {
 		bad("id, title, part, teaches and minutes must be given")
 	}
 	if len(l.Steps) == 0 || len(l.Goals()) == 0 {
-		bad("a lesson has at least one step and one goal")
+		bad("a lesson has at least one beat and one goal")
 	}
 	wrong = append(wrong, p.checkBeats(l)...)
 	seen := map[string]bool{}
-	steps := map[string]bool{}
+	beats := map[string]bool{}
 	for _, s := range l.Steps {
-		if steps[s.ID] {
-			bad("two steps are called %q", s.ID)
+		if beats[s.ID] {
+			bad("two beats are called %q", s.ID)
 		}
-		steps[s.ID] = true
+		beats[s.ID] = true
 		if s.Text == "" && s.Question == nil {
-			bad("step %q has no text", s.ID)
+			bad("beat %q has no text", s.ID)
 		}
 		for _, g := range s.Goals {
 			if g.ID == "" || g.Say == "" || seen[g.ID] {
-				bad("goal %q of step %q needs an id of its own and a line to say", g.ID, s.ID)
+				bad("goal %q of beat %q needs an id of its own and a line to say", g.ID, s.ID)
 			}
 			if g.After != "" && !seen[g.After] {
 				bad("goal %q comes after %q, which is no goal before it", g.ID, g.After)
@@ -165,21 +167,16 @@ func (p *parser) check(l *Lesson) error {
 					right++
 				}
 				if c.Text == "" || c.Why == "" {
-					bad("step %q: every choice has a text and says why", s.ID)
+					bad("beat %q: every choice has a text and says why", s.ID)
 				}
 			}
 			if q.Ask == "" || q.Form() == OneOf && (right != 1 || len(q.Choices) < 2) {
-				bad("step %q: a question asks something and has two or more choices, one of them right", s.ID)
+				bad("beat %q: a question asks something and has two or more choices, one of them right", s.ID)
 			}
 		}
 	}
 	if text := bytes.ToLower([]byte(strings.Join(p.lines, "\n"))); bytes.Contains(text, []byte("todo")) {
 		bad("it is not finished: it says TODO")
-	}
-	for i, line := range p.lines { // of a draft that kviz lesson convert has written
-		if _, what, ok := strings.Cut(line, "CONVERT:"); ok {
-			wrong = append(wrong, fmt.Errorf("%s:%d: to be decided: %s", p.name, i+1, strings.TrimSpace(what)))
-		}
 	}
 	return errors.Join(wrong...)
 }

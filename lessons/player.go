@@ -45,7 +45,7 @@ type Player struct {
 	beats   *playing // of a lesson in beats; nil while the scene is being set
 	step    int
 	since   time.Time // when the beat was entered
-	hint    int       // hints shown of the step, 0 for none
+	hint    int       // hints shown of the beat, 0 for none
 	trouble string
 	wrong   string // what is the matter with the text that its author has saved
 	memory  memory // of what was answered, for the attempt that begins
@@ -72,8 +72,8 @@ func NewPlayer(c Cluster, lessons []*Lesson, progress *Progress) *Player {
 // Recalling, in the place of a lesson's ID, asks the questions of lessons that were done.
 const Recalling = "recall"
 
-// Start begins a lesson, or goes on with it at the step where it was left: its
-// scene is set in the background. "L09#crash" is the lesson at that step, "L09#" from its
+// Start begins a lesson, or goes on with it at the beat where it was left: its
+// scene is set in the background. "L09#crash" is the lesson at that beat, "L09#" from its
 // beginning, and [Recalling] the questions that are due.
 func (p *Player) Start(id string) error {
 	if id == Recalling {
@@ -255,7 +255,7 @@ type Look struct {
 	Step     int    // from 1
 	Steps    int
 	Kind     string   // see, predict, do, break, free
-	Text     string   // paragraphs, `code`, **bold** and "- " lists
+	Text     string   // paragraphs, `code` and **bold**
 	Notes    string   // for the teacher
 	View     []string // panes to show
 	Goals    []GoalLook
@@ -353,7 +353,7 @@ func (p *Player) lookBeat() Look {
 }
 
 // Do answers: "next", "back", "hint", "restart", "leave", "reveal" (go on
-// without having done the step), "answer 2" for the second choice (or the second
+// without having done the beat), "answer 2" for the second choice (or the second
 // card as the next one, the second label for the next item), or "undo".
 func (p *Player) Do(action string) error {
 	p.mu.Lock()
@@ -423,7 +423,7 @@ func (p *Player) answer(step *Step, arg string) error {
 func (p *Player) giveHint(step *Step) error {
 	fit := p.beats.Hints(step)
 	if len(fit) == 0 {
-		return fmt.Errorf("there is no hint for where you are: read the step again")
+		return fmt.Errorf("there is no hint for where you are: read the beat again")
 	}
 	p.hint = p.hint%len(fit) + 1
 	if p.recalling != nil || p.ahead {

@@ -225,7 +225,7 @@ func (s *Session) Passed(step *Step) bool {
 }
 
 // reached reports whether a step's goals were all met together once, after
-// those of the steps before it.
+// those of the beats before it.
 func (s *Session) reached(step *Step) bool { return len(step.Goals) == 0 || s.passed[step.ID] }
 
 // Answer chooses an answer to a step's question. A prediction that the
@@ -334,7 +334,7 @@ func (s *Session) usual(step *Step) string {
 	return ""
 }
 
-// Hints lists the hints that fit where the learner stands: those of the step's
+// Hints lists the hints that fit where the learner stands: those of the beat's
 // first open goal whose condition holds.
 func (s *Session) Hints(step *Step) []*Hint {
 	st := s.b.Live()

@@ -31,7 +31,7 @@ type plainLesson struct {
 	tells   *narrator
 	look    lessons.Look // as it was told last
 	told    toldStep
-	waiting bool // for the step to be done, then goes on
+	waiting bool // for the beat to be over, then goes on
 	running bool // a command is
 	queue   []string
 	history *view.History // as far as it has been told
@@ -43,7 +43,7 @@ type plainLesson struct {
 type toldStep struct {
 	verdict, hint string
 	met           []bool
-	known         bool // the scene is set, and the step was told
+	known         bool // the scene is set, and the beat was told
 	after, offer  string
 	mistake       string
 	done, card    bool
@@ -51,8 +51,8 @@ type toldStep struct {
 
 // plainHelp says what may be typed. Words of the lesson are single, so that everything else can
 // be a command.
-const plainHelp = `Type a number to answer, an empty line to go on, "wait" to go on as soon as the step is done, "?" for a hint,
-"run" for the command that is offered, "back", "skip", "again" to read the step once more, "quit" to leave. Anything else is a command for the console.`
+const plainHelp = `Type a number to answer, an empty line to go on, "wait" to go on as soon as the beat is over, "?" for a hint,
+"run" for the command that is offered, "back", "skip", "again" to read the beat once more, "quit" to leave. Anything else is a command for the console.`
 
 // lookEvery is how often the lesson is asked how it stands while nothing happens in the cluster:
 // its scene may have been set.
@@ -251,9 +251,9 @@ func (p *plainLesson) leave() error {
 		p.out.say("The lesson is done.")
 		return nil
 	case p.ended:
-		return fmt.Errorf("the input ended at step %d of %d, which is not the end of the lesson", look.Step, look.Steps)
+		return fmt.Errorf("the input ended at beat %d of %d, which is not the end of the lesson", look.Step, look.Steps)
 	}
-	p.out.say(fmt.Sprintf("You leave the lesson at step %d of %d; it goes on there next time.", look.Step, look.Steps))
+	p.out.say(fmt.Sprintf("You leave the lesson at beat %d of %d; it goes on there next time.", look.Step, look.Steps))
 	return nil
 }
 
@@ -296,7 +296,7 @@ func (p *plainLesson) tell(look lessons.Look) {
 	}
 	if done := look.CanNext && len(look.Goals) > 0 && look.Kind != lessons.Free; done && !p.told.done {
 		p.told.done = true
-		p.out.say("The step is done. An empty line goes on.")
+		p.out.say("The beat is over. An empty line goes on.")
 	}
 }
 
@@ -356,7 +356,7 @@ func (p *plainLesson) step(look lessons.Look) {
 	if r := look.Recall; r != nil {
 		p.out.say(fmt.Sprintf("\nQuestion %d of %d, of %s %s (%s)", r.No, r.Of, look.ID, look.Title, look.Kind))
 	} else {
-		p.out.say(fmt.Sprintf("\nStep %d of %d (%s)", look.Step, look.Steps, look.Kind))
+		p.out.say(fmt.Sprintf("\nBeat %d of %d (%s)", look.Step, look.Steps, look.Kind))
 	}
 	if b := look.Beat; b != nil {
 		p.out.say(b.Title + "\n\n" + spoken(b.Before))

@@ -444,10 +444,9 @@ func resolves(link, dir string, imports map[string]string, declared map[string]m
 // that makes a file for others too stands here, with the reason.
 func TestWhatIsWrittenIsItsOwners(t *testing.T) {
 	open := map[string]string{
-		"cmd/kviz/bench.go":         "profiles of a benchmark, which has nobody's data",
-		"cmd/kviz/cluster.go":       "the file clock, which holds a date",
-		"cmd/kviz/lessonconvert.go": "a draft, for the teacher to edit",
-		"cmd/kviz/lessonnew.go":     "a draft, for the teacher to edit",
+		"cmd/kviz/bench.go":     "profiles of a benchmark, which has nobody's data",
+		"cmd/kviz/cluster.go":   "the file clock, which holds a date",
+		"cmd/kviz/lessonnew.go": "a draft, for the teacher to edit",
 	}
 	found := map[string]bool{}
 	for _, s := range sources(t) {

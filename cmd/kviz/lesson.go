@@ -17,7 +17,7 @@ import (
 )
 
 // lessonVerbs are what kviz lesson does, in the order in which its help lists them.
-var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "cast", "new", "edit", "watch", "bundle", "translate", "convert"}
+var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "cast", "new", "edit", "watch", "bundle", "translate"}
 
 func lessonCommand() *command {
 	var s shape
@@ -42,7 +42,6 @@ new    a folder with a small lesson that passes the check, to write your own fro
 edit   a copy of one of kviz' own, to change
 watch  a lesson's folder beside your editor: begins again at the beat whenever you save
 bundle one file with a lesson in it, for others; opened with --lessons FILE
-convert    a draft in beats beside a lesson of format 1, which kviz no longer plays
 translate  print the texts of a lesson for another language (--lang de), to be filled in
 
 Lessons of your own are shown and proven with --lessons DIR; one that has the id of another
@@ -66,8 +65,6 @@ stands in its place. kviz help lessons has the format.`,
 				return newLesson(io.out, args[1:])
 			case "edit":
 				return editLesson(io.out, args[1:])
-			case "convert":
-				return convertLesson(io.out, args[1:])
 			case "bundle":
 				return bundleLesson(io.out, args[1:], prove.output, s.seed)
 			case "watch":

@@ -22,7 +22,7 @@ import (
 )
 
 // Every lesson goes to its end in lines of text, as somebody with a screen reader takes it: read, answer, run what is
-// offered, go on as soon as the step is done. All that is typed in a step is typed at once, as it comes from a pipe.
+// offered, go on as soon as the beat is over. All that is typed in a beat is typed at once, as it comes from a pipe.
 // Each is played in a bubble, where members wait in no time; one that runs etcdctl or etcdutl, which are processes, on
 // the real machine.
 func TestLessonsInPlainText(t *testing.T) {
@@ -111,7 +111,7 @@ func (c inBubble) Speed(x float64) error {
 func (h *heard) types(typing io.WriteCloser, l *lessons.Lesson) {
 	say := func(format string, args ...any) { fmt.Fprintf(typing, format+"\n", args...) }
 	for i, step := range l.Steps {
-		h.waits(fmt.Sprintf("Step %d of %d (%s)", i+1, len(l.Steps), step.Kind))
+		h.waits(fmt.Sprintf("Beat %d of %d (%s)", i+1, len(l.Steps), step.Kind))
 		if q := step.Question; q != nil && (q.Form() == lessons.Count || q.Form() == lessons.Point) {
 			say("2")
 		} else if q != nil {

@@ -10,7 +10,7 @@ import (
 	"kviz/tui/theme"
 )
 
-// Draw draws the step: its text, and below it what has to be done, which is always in
+// Draw draws the beat: its text, and below it what has to be done, which is always in
 // sight. typing says that the console has the keyboard.
 func (l *Lesson) Draw(a grid.Area, width int, typing bool) {
 	a.Clear()

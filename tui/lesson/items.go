@@ -17,9 +17,9 @@ func (l *Lesson) Items() []overlay.Item {
 	var items []overlay.Item
 	if l.look.Active {
 		for _, a := range [][2]string{
-			{next, "go on to the next step"},
+			{next, "go on to the next beat"},
 			{hint, "a hint for where you are"},
-			{back, "back to the step before"},
+			{back, "back to the beat before"},
 			{restart, "begin again"},
 			{leave, "leave it, and put everything back"},
 			{notes, "the notes for the teacher"},

@@ -1,5 +1,5 @@
 // Package lesson is the lesson on the screen: beside the panes where there is room; where
-// there is not, in their place at full size or below them. It shows the step of package
+// there is not, in their place at full size or below them. It shows the beat of package
 // lessons' player and passes on what the learner answers.
 //
 // Start reading at [Lesson.Draw].
@@ -145,7 +145,7 @@ func (l *Lesson) Do(name string, width int) action.Action {
 // Wheel scrolls the text.
 func (l *Lesson) Wheel(by int) { l.text.By(by) }
 
-// asks reports whether the step asks something that has not been answered.
+// asks reports whether the beat asks something that has not been answered.
 func (l *Lesson) asks() bool { return len(l.look.Choices) > 0 && !l.look.Answered }
 
 // asksParts reports whether the answer has several parts: an order, or labels.

@@ -66,15 +66,8 @@ func footRows(l lessons.Look, w, most int) []overlay.Row {
 func textRows(l lessons.Look, w int) []overlay.Row {
 	var rows []overlay.Row
 	for _, para := range strings.Split(l.Text, "\n") {
-		head := "" // what a list's item goes on below
-		if item, ok := strings.CutPrefix(para, "- "); ok {
-			head, para = "- ", item
-		}
-		for n, line := range markup.Lines(para, w-grid.Width(head)) {
-			if n > 0 {
-				head = strings.Repeat(" ", grid.Width(head))
-			}
-			rows = append(rows, append(overlay.Row{{Text: head, Style: theme.Text}}, markup.Line(line, theme.Text)...))
+		for _, line := range markup.Lines(para, w) {
+			rows = append(rows, markup.Line(line, theme.Text))
 		}
 	}
 	if len(l.Choices) > 0 {
