@@ -21,7 +21,9 @@ type Attempt struct {
 	stream *trace.Stream
 	judged uint64 // position of the next event for the session
 	stage  fold
-	spans  []Span // of the beats that were entered
+	spans  []Span   // of the beats that were entered
+	first  uint64   // how many events there were before the first beat
+	ends   []uint64 // how many there were as each beat was left
 
 	passedAt uint64    // position after the event with which the goals of the beat under way were met; 0 before
 	offered  []string  // commands that the beat under way offers and that run
@@ -53,7 +55,7 @@ func (s *Span) Start() *view.State { return s.start }
 
 // NewAttempt begins an attempt at a state of a cluster with so many events before it.
 func NewAttempt(l *Lesson, start *view.State, stream *trace.Stream, next uint64) *Attempt {
-	a := &Attempt{Session: NewSession(l, start), stream: stream, judged: next, stage: fold{view.From(start), next}}
+	a := &Attempt{Session: NewSession(l, start), stream: stream, judged: next, stage: fold{view.From(start), next}, first: next}
 	a.Enter(0)
 	return a
 }
@@ -71,6 +73,9 @@ func (s *Step) Acts() bool { return s.Kind == Do || s.Kind == Break || s.Kind ==
 // Enter begins a beat, where the one before it stands.
 func (a *Attempt) Enter(beat int) {
 	step := a.Lesson.Steps[beat]
+	if beat > 0 && len(a.ends) == beat-1 {
+		a.ends = append(a.ends, a.stream.Len())
+	}
 	if step.Acts() { // what is done is done now
 		for a.follow(batch) == batch {
 		}

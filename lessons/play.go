@@ -531,6 +531,6 @@ func (p *Player) take(a *Attempt, attempt int, base float64, version uint64, err
 		return
 	}
 	_ = p.cluster.Pause() // what it answers the next look meets
-	p.beats, p.since = begins(a, base, version+1), p.progress.now()
+	p.beats, p.since, p.recorded = begins(a, base, version+1), p.progress.now(), nil
 	p.beats.goOn(p.memory)
 }

@@ -53,6 +53,9 @@ type Player struct {
 	folder  string // where the console stands during a lesson; "" while there is none
 	before  string // where it stood before
 
+	recordings Recordings // nil: there are none
+	recorded   *recorded  // the beat that is shown until the scene is set; nil for none
+
 	recalling *recalling // questions of lessons that were done before are asked; nil while a lesson is taken
 	ahead     bool       // it was begun at a beat that the learner had not come to: what they do there does not count
 	card      *EndCard   // of a lesson in beats that is over; nil until it is asked for
@@ -81,10 +84,36 @@ func (p *Player) Start(id string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	at, err := p.place(id)
+	if err != nil {
+		return err
+	}
+	if err := p.progress.shuffles(); err != nil {
+		return err
+	}
+	l, mark := at.lesson, p.progress.Lessons[at.lesson.ID]
+	p.recalling, p.ahead = nil, at.beat != "" && !mark.Done && at.step > max(0, slices.Index(l.beats, mark.Step))
+	if mark.Done && at.beat == "" || at.named && at.step == 0 {
+		err = p.progress.anew(l.ID)
+	}
+	p.begin(l, at.step)
+	return err
+}
+
+// place is where a lesson is begun.
+type place struct {
+	lesson *Lesson
+	step   int
+	beat   string // its ID, where it was asked for
+	named  bool   // it was, or the beginning
+}
+
+// place is the place that [Player.Start] is asked for. The lock is held.
+func (p *Player) place(id string) (place, error) {
 	id, at, named := strings.Cut(id, "#")
 	l, err := p.whole(id)
 	if err != nil {
-		return err
+		return place{}, err
 	}
 	mark := p.progress.Lessons[l.ID]
 	step := max(0, slices.Index(l.beats, mark.Step))
@@ -93,18 +122,10 @@ func (p *Player) Start(id string) error {
 	}
 	if at != "" {
 		if step = slices.Index(l.beats, at); step < 0 {
-			return fmt.Errorf("lesson %s has no beat %q: one of %s", l.ID, at, strings.Join(l.beats, ", "))
+			return place{}, fmt.Errorf("lesson %s has no beat %q: one of %s", l.ID, at, strings.Join(l.beats, ", "))
 		}
 	}
-	if err := p.progress.shuffles(); err != nil {
-		return err
-	}
-	p.recalling, p.ahead = nil, at != "" && !mark.Done && step > max(0, slices.Index(l.beats, mark.Step))
-	if mark.Done && at == "" || named && step == 0 {
-		err = p.progress.anew(l.ID)
-	}
-	p.begin(l, step)
-	return err
+	return place{l, step, at, named}, nil
 }
 
 // whole is a lesson by its ID.
@@ -122,6 +143,9 @@ func (p *Player) begin(l *Lesson, step int) {
 	p.lesson = l
 	p.memory = p.remembers(false)
 	p.beats, p.step, p.hint, p.trouble, p.card = nil, step, 0, "", nil
+	if p.recalling == nil {
+		p.foresee(l, step)
+	}
 	p.attempt++
 	if err := p.enter(); err != nil {
 		p.trouble = err.Error()
@@ -186,9 +210,10 @@ func (p *Player) discard() {
 func (p *Player) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.keepRun()
 	p.halt()
 	p.discard()
-	p.lesson, p.beats = nil, nil
+	p.lesson, p.beats, p.recorded = nil, nil, nil
 	p.attempt++
 }
 
@@ -246,7 +271,8 @@ type Look struct {
 	Card     *EndCard    // what its run came to; nil until it is asked for at the end
 	Recall   *RecallLook // of questions that come back, else nil
 	Active   bool
-	Setting  bool // the scene is being set, and nothing can be done yet
+	Setting  bool          // the scene is being set, and nothing can be done yet
+	Recorded *view.History // the beat is that of a recording, which it belongs to, until the scene is set; else nil
 	ID       string
 	Title    string
 	Trouble  string // what the lesson cannot do
@@ -311,7 +337,8 @@ func (p *Player) Look() Look {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lesson == nil {
-		return Look{}
+		look, _ := p.foreseen()
+		return look
 	}
 	return p.lookBeat()
 }
@@ -330,6 +357,9 @@ func (p *Player) lookBeat() Look {
 		look.Setting = p.trouble == ""
 		if p.trouble != "" {
 			look.Text = p.trouble
+		} else if seen, ok := p.foreseen(); ok {
+			seen.Within, seen.Wrong = look.Within, look.Wrong
+			return seen
 		}
 		return look
 	}
@@ -358,6 +388,9 @@ func (p *Player) lookBeat() Look {
 func (p *Player) Do(action string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.lesson == nil && p.recorded != nil {
+		return fmt.Errorf("the cluster of the lesson is still being started")
+	}
 	if p.lesson == nil {
 		return fmt.Errorf("no lesson is under way")
 	}
@@ -369,6 +402,7 @@ func (p *Player) Do(action string) error {
 		p.begin(p.lesson, 0)
 		return err
 	case "leave":
+		p.keepRun()
 		p.recalling = nil
 		p.halt()
 		p.discard()
@@ -377,7 +411,7 @@ func (p *Player) Do(action string) error {
 			defer p.hurry()()
 			l.cleansUp(context.Background(), p.cluster)
 		})
-		p.lesson, p.beats = nil, nil
+		p.lesson, p.beats, p.recorded = nil, nil, nil
 		p.attempt++
 		return nil
 	}

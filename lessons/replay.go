@@ -17,8 +17,9 @@ type Marks struct {
 	Digest string     `json:"digest"` // of the lesson's files
 	Kviz   string     `json:"kviz"`
 	Seed   uint64     `json:"seed"`
-	Whole  bool       `json:"whole"` // the whole check has passed, not this way alone
-	Start  uint64     `json:"start"` // how many events there are before the first beat
+	Whole  bool       `json:"whole"`  // the whole check has passed, not this way alone
+	Played bool       `json:"played"` // it is a learner's run, of which nothing was proven, as far as the last of the beats
+	Start  uint64     `json:"start"`  // how many events there are before the first beat
 	Beats  []BeatMade `json:"beats"`
 }
 
@@ -89,47 +90,73 @@ func ReadMarks(text []byte, digest, kviz string, seed uint64) (*Marks, error) {
 	return &m, nil
 }
 
+// rerun goes through a lesson by its recording.
+type rerun struct {
+	*Attempt
+	events  []*trace.Event
+	marks   *Marks
+	history *view.History
+}
+
+func (l *Lesson) rerun(events []*trace.Event, marks *Marks) (*rerun, error) {
+	stream := trace.NewStream(len(events) + 1)
+	r := &rerun{events: events, marks: marks, history: view.NewHistory(stream)}
+	if err := r.feed(stream, marks.Start); err != nil {
+		return nil, err
+	}
+	r.history.CatchUp(0)
+	r.Attempt = NewAttempt(l, r.history.Latest(), stream, r.history.Len())
+	return r, nil
+}
+
+func (r *rerun) feed(stream *trace.Stream, to uint64) error {
+	if to > uint64(len(r.events)) || to < stream.Len() {
+		return errors.New("the marks of the recording are not in it")
+	}
+	for _, e := range r.events[stream.Len():to] {
+		stream.Append(e)
+	}
+	return nil
+}
+
+// through brings the beat under way to where it was over.
+func (r *rerun) through() error {
+	step, at := r.Beat()
+	if at >= len(r.marks.Beats) || r.marks.Beats[at].ID != step.ID {
+		return fmt.Errorf("the recording does not have the beat %q where the lesson has it", step.ID)
+	}
+	if err := r.feed(r.stream, r.marks.Beats[at].At); err != nil {
+		return err
+	}
+	for r.Look() {
+	}
+	if r.Err() != nil {
+		return fmt.Errorf("beat %q: %w", step.ID, r.Err())
+	}
+	return nil
+}
+
 // Replay goes through a lesson by its recording, and has screen look at each beat where it stood.
 func (l *Lesson) Replay(events []*trace.Event, marks *Marks, screen Screen) error {
 	if len(marks.Beats) != len(l.Steps) {
 		return errors.New("the recording has other beats than the lesson")
 	}
-	stream := trace.NewStream(len(events) + 1)
-	feed := func(to uint64) error {
-		if to > uint64(len(events)) || to < stream.Len() {
-			return errors.New("the marks of the recording are not in it")
-		}
-		for _, e := range events[stream.Len():to] {
-			stream.Append(e)
-		}
-		return nil
-	}
-	if err := feed(marks.Start); err != nil {
+	r, err := l.rerun(events, marks)
+	if err != nil {
 		return err
 	}
-	h := view.NewHistory(stream)
-	h.CatchUp(0)
-	a := NewAttempt(l, h.Latest(), stream, h.Len())
 	var wrong []error
 	revealed := map[string]bool{}
 	for i, step := range l.Steps {
-		if marks.Beats[i].ID != step.ID {
-			return fmt.Errorf("the recording has the beat %q where the lesson has %q", marks.Beats[i].ID, step.ID)
-		}
-		if err := feed(marks.Beats[i].At); err != nil {
+		if err := r.through(); err != nil {
 			return err
 		}
-		for a.Look() {
-		}
-		if a.Err() != nil {
-			return fmt.Errorf("beat %q: %w", step.ID, a.Err())
-		}
-		h.CatchUp(0)
-		if err := screen.Prove(a.shows(i, revealed), h); err != nil {
+		r.history.CatchUp(0)
+		if err := screen.Prove(r.shows(i, revealed), r.history); err != nil {
 			wrong = append(wrong, fmt.Errorf("beat %q: %w", step.ID, err))
 		}
 		if i+1 < len(l.Steps) {
-			a.Enter(i + 1)
+			r.Enter(i + 1)
 		}
 	}
 	return errors.Join(wrong...)

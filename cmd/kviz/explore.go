@@ -109,6 +109,7 @@ func screenOf(ctx context.Context, io streams, s *shape, e *endpoints, teach tau
 	}
 	look.History = view.NewHistory(c.Trace())
 	player := lessons.NewPlayer(c, teach.all, teach.progress)
+	player.Records(recordings{s.seed})
 	defer player.Close()
 	if teach.beside != nil {
 		look.Beside = func(ctx context.Context, changed func()) error { return teach.beside(ctx, player, changed) }

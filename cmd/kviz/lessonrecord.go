@@ -99,22 +99,58 @@ func cachedRecording(digest string, seed uint64) (recording, text []byte, marks 
 	return recording, text, marks, err
 }
 
-// throughBeats has screen look at each beat of a lesson where it stands: by its recording, where
-// there is one, else by going through it on a cluster of its own first. Either way screen sees no
-// secrets, for it may write down what it shows.
-func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen lessons.Screen) error {
-	fsys, dir := l.Folder()
-	digest, err := lessons.Digest(fsys, dir)
+// recordings are those of the lessons on one seed.
+type recordings struct{ seed uint64 }
+
+// Recording implements [lessons.Recordings].
+func (r recordings) Recording(l *lessons.Lesson, beat int) ([]*trace.Event, *lessons.Marks, error) {
+	recording, marks, err := recordingOf(l, r.seed)
 	if err != nil {
+		return nil, nil, err
+	}
+	if beat >= len(marks.Beats) {
+		return nil, nil, fs.ErrNotExist
+	}
+	events, err := eventsOf(recording, marks.Beats[beat].At)
+	return events, marks, err
+}
+
+// Keep implements [lessons.Recordings]. What was proven, or goes further, stays.
+func (r recordings) Keep(l *lessons.Lesson, m lessons.Marks, run *trace.Stream) error {
+	digest, err := lessons.Digest(l.Folder())
+	if err != nil || run.Len() > mostEvents {
 		return err
 	}
+	if _, _, was, err := cachedRecording(digest, r.seed); err == nil && (!was.Played || len(was.Beats) > len(m.Beats)) {
+		return nil
+	}
+	m.Digest, m.Kviz, m.Seed, m.Played = digest, version(), r.seed, true
+	return keepRecording(&lessons.Marking{Marks: m, Stream: run})
+}
+
+// recordingOf is the recording that came with a lesson, else the one in the cache.
+func recordingOf(l *lessons.Lesson, seed uint64) (recording []byte, marks *lessons.Marks, err error) {
+	digest, err := lessons.Digest(l.Folder())
+	if err != nil {
+		return nil, nil, err
+	}
 	recording, text, err := l.Shipped()
-	var marks *lessons.Marks
 	if err == nil {
 		marks, err = lessons.ReadMarks(text, digest, version(), seed)
 	}
 	if err != nil {
 		recording, _, marks, err = cachedRecording(digest, seed)
+	}
+	return recording, marks, err
+}
+
+// throughBeats has screen look at each beat of a lesson where it stands: by its recording, where
+// there is one, else by going through it on a cluster of its own first. Either way screen sees no
+// secrets, for it may write down what it shows.
+func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen lessons.Screen) error {
+	recording, marks, err := recordingOf(l, seed)
+	if err == nil && marks.Played { // nothing of it was proven
+		err = fs.ErrNotExist
 	}
 	if err == nil {
 		var events []*trace.Event
@@ -146,17 +182,19 @@ func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen le
 const mostEvents = 200_000
 
 // allEvents are those of a recording.
-func allEvents(recording []byte) ([]*trace.Event, error) {
+func allEvents(recording []byte) ([]*trace.Event, error) { return eventsOf(recording, mostEvents+1) }
+
+// eventsOf are the first events of a recording, so many at most.
+func eventsOf(recording []byte, most uint64) ([]*trace.Event, error) {
 	r, err := trace.NewReader(bytes.NewReader(recording))
 	if err != nil {
 		return nil, err
 	}
 	var events []*trace.Event
-	for {
+	for uint64(len(events)) < most {
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			fault.Complete(events)
-			return events, nil
+			break
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the lesson's recording: %w", err)
@@ -165,4 +203,6 @@ func allEvents(recording []byte) ([]*trace.Event, error) {
 			return nil, fmt.Errorf("the lesson's recording has more than %d events", mostEvents)
 		}
 	}
+	fault.Complete(events)
+	return events, nil
 }

@@ -24,6 +24,7 @@ type Player interface {
 	Beats(id string) []lessons.Need
 	Progress() string
 	Start(id string) error
+	Await(id string)
 	Look() lessons.Look
 	Do(action string) error
 }
@@ -101,6 +102,7 @@ func (l *Lesson) Begin(id string, up bool, width int) action.Action {
 		return none
 	case !up:
 		l.next = id
+		l.player.Await(id)
 		return action.All{action.Explore{}, action.Notice{Text: "the lesson begins as soon as the cluster is up"}}
 	}
 	if err := l.player.Start(id); err != nil {

@@ -150,6 +150,8 @@ func (s *Stage) drawTitle(a grid.Area, around Around) {
 	}
 	clock, st := "⏸ stands at #"+s.Event().String(), theme.Past
 	switch {
+	case s.look.Recorded != nil:
+		clock, st = fmt.Sprintf("a recording, #%s", s.Event()), theme.Accent
 	case s.playing():
 		clock, st = fmt.Sprintf("↻ shows #%s", s.Event()), theme.Accent
 	case b.Runs:
@@ -333,12 +335,18 @@ func (s *Stage) hints() string {
 	return fmt.Sprintf("hint %d of %d", s.look.HintNo, s.look.HintsOf)
 }
 
+// onItsWay is said while a recording shows the beat.
+const onItsWay = "A recording shows this beat. A cluster of yours is on its way to it …"
+
 // drawDrawer draws the one line of the console: the command that is offered, else what became
 // of the last one.
 func (s *Stage) drawDrawer(a grid.Area, around Around) {
 	b, last := s.look.Beat, around.Console.Last
 	x := a.Text(1, 0, "$ ", theme.Key)
 	switch {
+	case s.look.Recorded != nil:
+		a.Sub(1, 0, a.W()-2, 1).Clear()
+		a.Text(1, 0, grid.Cut(onItsWay, a.W()-2), theme.Busy)
 	case b.Typed:
 		x = a.Text(x, 0, s.hands.typed, theme.Text|grid.Bold)
 		a.Text(x, 0, "▏", theme.Accent)

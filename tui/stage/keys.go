@@ -61,6 +61,9 @@ func (s *Stage) Keys() []keymap.Binding {
 	if s.over() {
 		return s.cardKeys()
 	}
+	if s.look.Recorded != nil {
+		return s.recordedKeys()
+	}
 	var keys []keymap.Binding
 	switch {
 	case b.AskSure:
@@ -102,6 +105,20 @@ func (s *Stage) Keys() []keymap.Binding {
 	return append(keys, whyKey, exploreKey, leaveKey)
 }
 
+// recordedKeys are those of a beat that a recording shows.
+func (s *Stage) recordedKeys() []keymap.Binding {
+	var keys []keymap.Binding
+	if s.playing() {
+		on := onKey
+		on.SetHelp("space", "on")
+		keys = append(keys, on)
+	}
+	if b := s.look.Beat; b.Stopped && !b.Acts && !b.Still {
+		keys = append(keys, againKey, slowerKey, fasterKey)
+	}
+	return append(keys, leaveKey)
+}
+
 func digits(n int) string {
 	if n < 2 {
 		return "1"
@@ -126,6 +143,9 @@ func (s *Stage) Key(k tea.KeyPressMsg) action.Action {
 	}
 	if s.over() {
 		return s.cardKey(k)
+	}
+	if s.look.Recorded != nil && keymap.Action(k, s.recordedKeys()) == "" {
+		return action.Notice{Text: "this can be done as soon as your cluster is there"}
 	}
 	if does, ours := s.answer(k); ours {
 		return does

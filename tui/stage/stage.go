@@ -76,6 +76,9 @@ func New(makers []pane.Maker) *Stage {
 func (s *Stage) Update(look lessons.Look, h *view.History) {
 	before := s.look.Beat
 	s.look, s.history = look, h
+	if look.Recorded != nil {
+		s.history = look.Recorded
+	}
 	switch {
 	case look.ID == "" || !look.Active:
 		s.away, s.picture, s.planned = false, nil, plan{}
