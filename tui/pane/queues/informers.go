@@ -124,6 +124,9 @@ func drawInformer(s *pane.Sheet, f *pane.Frame, y int, i *view.Informer, selecto
 	text := fmt.Sprintf("at %d", i.Revision)
 	if selector == "" && i.Synced && i.Revision < now.newest {
 		rev, text = theme.Warn|grid.Bold, fmt.Sprintf("at %d, store %d", i.Revision, now.newest)
+		if grid.Width(text) > numbers { // both numbers are needed more than the word
+			text = fmt.Sprintf("at %d < %d", i.Revision, now.newest)
+		}
 	}
 	spans = append(spans, grid.Span{Text: grid.Pad(text, numbers), Style: rev})
 	spans = append(spans, grid.Span{Text: counted(i) + " ", Style: theme.Muted}, grid.Span{Text: selector, Style: theme.Muted})

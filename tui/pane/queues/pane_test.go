@@ -32,6 +32,22 @@ func TestInformers(t *testing.T) {
 	}
 }
 
+// Of a cache that is behind, both revisions stand on a screen of 80 columns, whole: they are what there is to see.
+func TestAnOldCacheNamesBothRevisions(t *testing.T) {
+	tape := tuitest.WatchStory()
+	tape.Emit("controller-manager", "", trace.InformerSync, trace.Ref{}, &trace.Informer{Informer: "controller-manager", Resource: "pods", Revision: 4321, Items: 5})
+	tape.Emit(trace.CompAPIServer, "", trace.WatchCacheEvent, tuitest.Ref("Pod", "demo", "late"), &trace.CacheUpdate{
+		Resource: "pods", Type: "MODIFIED", Revision: 4326, Watchers: 1, Oldest: 4317, Kept: 10,
+	})
+	h := tape.History()
+	const want = "at 4321 < 4326"
+	for _, w := range []int{78, 118} {
+		if text := tuitest.Pane(New(), h, h.Latest(), w, 22, "do queues.part").Plane(); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // The flow at the top follows the cursor: each controller's caches, keys, worker, and what
 // was asked of the API server.
 func TestFlow(t *testing.T) {
