@@ -94,6 +94,7 @@ func TestARecordingStandsInForTheCluster(t *testing.T) {
 			t.Fatalf("the cluster does not boot: %v", err)
 		}
 	}
+	before := c.Pauses()
 	if err := p.player.Start("L50#committed"); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,9 @@ func TestARecordingStandsInForTheCluster(t *testing.T) {
 		if look.Recorded == nil || look.Beat.ID != "committed" {
 			t.Fatal("the recording is gone before the scene is set")
 		}
-		c.Play(1)
+		if c.Pauses() > before { // the attempt has begun: what happened earlier is no part of it
+			c.Play(1)
+		}
 		runtime.Gosched()
 	}
 	if look.Recorded != nil || look.Beat == nil || look.Beat.ID != "committed" {

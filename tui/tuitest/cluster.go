@@ -81,6 +81,18 @@ func (c *Cluster) Pause() error {
 	return nil
 }
 
+// Pauses is how often it was asked to pause.
+func (c *Cluster) Pauses() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, what := range c.Asked {
+		if what == "pause" {
+			n++
+		}
+	}
+	return n
+}
+
 // Resume implements [tui.Cluster].
 func (c *Cluster) Resume() error {
 	c.mu.Lock()
