@@ -83,8 +83,8 @@ minutes: 1
 First paragraph
 on two lines.
 
-- one
-- two
+The second
+one.
 
 ` + "```stage\nshow: events\nspot: events:one\nstill: true\n```" + `
 
@@ -177,7 +177,7 @@ func (a *attempt) open() string {
 
 func TestProse(t *testing.T) {
 	step := begin(t, small, 0).step
-	if got, want := step.Text, "First paragraph on two lines.\n\n- one\n- two"; got != want {
+	if got, want := step.Text, "First paragraph on two lines.\n\nThe second one."; got != want {
 		t.Errorf("text %q, want %q", got, want)
 	}
 	if got := step.Notes; got != "say this" {

@@ -32,6 +32,7 @@ func (l *formed) List() []lessons.Info {
 
 func (l *formed) Start(string) error          { return nil }
 func (l *formed) Beats(string) []lessons.Need { return nil }
+func (l *formed) Await(string)                {}
 func (l *formed) Progress() string            { return "" }
 
 func (l *formed) Do(action string) error {
