@@ -96,6 +96,11 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 			wrong = append(wrong, fmt.Errorf("an answer is longer than its line: %s", c.Text))
 		}
 	}
+	for _, r := range itemRows(look) {
+		if r.width() > w {
+			wrong = append(wrong, fmt.Errorf("an item with its label is longer than its line: %s", r[0].Text))
+		}
+	}
 	if s.asked() && s.crowded != "" {
 		wrong = append(wrong, errors.New(s.crowded))
 	}

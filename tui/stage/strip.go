@@ -216,9 +216,13 @@ func (s *Stage) question(w, h int) []row {
 		rows = rows[:0]
 	}
 	s.crowded = ""
-	if len(rows)+len(answers) > h && len(s.look.Items) == 0 {
-		fits := false
-		if answers, fits = beside(answers, w); !fits {
+	if len(rows)+len(answers) > h {
+		fits, labels := false, []row{}
+		if n := len(s.look.Items); n > 0 { // labels are below the items, and stay there
+			answers, labels = answers[:n], answers[n:]
+		}
+		answers, fits = beside(answers, w)
+		if answers = append(answers, labels...); !fits {
 			s.crowded = "its answers do not fit side by side; say them in fewer words"
 		}
 	}
@@ -247,17 +251,11 @@ func (s *Stage) questionRows(w int) (asks, answers []row) {
 	if s.points() {
 		return asks, s.pointRows()
 	}
-	for _, it := range look.Items {
-		label := "…"
-		if it.Next {
-			label = "?"
+	if len(look.Items) > 0 {
+		answers = itemRows(look)
+		if !look.Answered {
+			answers = append(answers, labelRows(look.Choices, w)...)
 		}
-		if it.Label != "" {
-			label = it.Label
-		}
-		answers = append(answers, row{{Text: it.Text + " → ", Style: theme.Text}, {Text: label, Style: theme.Accent}})
-	}
-	if len(look.Items) > 0 && look.Answered {
 		return asks, answers
 	}
 	known := s.known()
@@ -297,6 +295,44 @@ func (s *Stage) questionRows(w int) (asks, answers []row) {
 func (s *Stage) known() bool {
 	v := s.look.Verdict
 	return s.look.Answered && v != "" && !strings.HasPrefix(v, "You will")
+}
+
+// itemRows are the items of a question of match, each with its label or the room for one.
+func itemRows(look lessons.Look) (rows []row) {
+	room := 0
+	for _, c := range look.Choices {
+		room = max(room, grid.Width(c.Text))
+	}
+	for _, it := range look.Items {
+		label := "…"
+		if it.Next {
+			label = "?"
+		}
+		label = cmp.Or(it.Label, label)
+		if n := room - grid.Width(label); n > 0 {
+			label += strings.Repeat(" ", n)
+		}
+		rows = append(rows, row{{Text: it.Text + " → ", Style: theme.Text}, {Text: label, Style: theme.Accent}})
+	}
+	return rows
+}
+
+// labelRows are the labels with their keys: one row where there is room for all of them, as an item needs its own.
+func labelRows(labels []lessons.ChoiceLook, w int) []row {
+	one, each := row{}, []row{}
+	for i, c := range labels {
+		gap := "   "
+		if i == 0 {
+			gap = "  "
+		}
+		key, text := grid.Span{Text: fmt.Sprintf("%d ", i+1), Style: theme.Key}, grid.Span{Text: c.Text, Style: theme.Text}
+		one = append(one, grid.Span{Text: gap, Style: theme.Text}, key, text)
+		each = append(each, row{{Text: "  ", Style: theme.Text}, key, text}.cut(w))
+	}
+	if one.width() <= w {
+		return []row{one}
+	}
+	return each
 }
 
 // beside puts the second half of rows beside the first, in columns that are as wide as what
