@@ -68,3 +68,13 @@ func (r reader) in(names *expr.Scope, src string) (*condition, error) {
 	_, err := c.compiled()
 	return c, err
 }
+
+// naming are the names of the lesson so far and one more, which stands for a text.
+func (r reader) naming(name string) (*expr.Scope, error) {
+	names := r.names.Clone()
+	text, err := expr.CompileAny(`""`)
+	if err != nil {
+		return nil, err
+	}
+	return names, names.Bind(name, text)
+}

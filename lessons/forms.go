@@ -3,9 +3,11 @@ package lessons
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"kviz/cluster/expr"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
@@ -31,15 +33,19 @@ type Card struct {
 // Label is what an item can get.
 type Label struct {
 	Text string
-	is   *condition // whether an item's event is of this label
+	is   *condition // whether an item's event is of this label; aboutItem is what the item says
 }
+
+// aboutItem is the text of the item, as it is written, in the expressions of labels.
+const aboutItem = "item"
 
 // Item is one thing that gets a label.
 type Item struct {
-	Text  string
-	Why   string
-	label int        // the marked one
-	when  *condition // its event; nil where the text alone knows
+	Text    string
+	Why     string
+	label   int        // the marked one
+	written string     // the text as it is written, in whatever language it is shown
+	when    *condition // its event; nil where the text alone knows
 
 	Ghosts []*Ghost // where the label stands that it was given
 }
@@ -115,15 +121,19 @@ func (q *questionText) readParts(r reader, out *Question) error {
 		}
 		out.Cards = append(out.Cards, card)
 	}
+	names, err := r.naming(aboutItem)
+	if err != nil {
+		return err
+	}
 	for _, l := range q.Labels {
 		label := &Label{Text: l.Text}
-		if label.is, err = r.condition(l.Is); err != nil {
+		if label.is, err = r.in(names, l.Is); err != nil {
 			return fmt.Errorf("label %q: %w", l.Text, err)
 		}
 		out.Labels = append(out.Labels, label)
 	}
 	for _, m := range q.Match {
-		item := &Item{Text: m.Text, Why: m.Why}
+		item := &Item{Text: m.Text, Why: m.Why, written: m.Text}
 		if item.when, err = r.condition(m.When); err != nil {
 			return fmt.Errorf("item %q: %w", m.Text, err)
 		}
@@ -222,8 +232,10 @@ func (s *Session) watch(step *Step, st *view.State, e *trace.Event) {
 		}
 		if when := q.Items[i].when; when != nil && s.holds(when, st, e) {
 			facts[i].at = e.ID
+			names := maps.Clone(s.values)
+			names[aboutItem] = expr.TextValue(q.Items[i].written)
 			for _, l := range q.Labels {
-				facts[i].labels = append(facts[i].labels, s.holds(l.is, st, e))
+				facts[i].labels = append(facts[i].labels, s.holdsIn(l.is, st, e, names))
 			}
 		}
 	}

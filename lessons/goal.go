@@ -178,5 +178,6 @@ func (q *questionText) read(r reader) (*Question, error) {
 	if q.FormAs != "" && q.FormAs != out.Form() {
 		return nil, fmt.Errorf("form %q: what it has makes it a question of form %q", q.FormAs, out.Form())
 	}
+	out.written = out.digest()
 	return out, nil
 }

@@ -146,6 +146,7 @@ type Question struct {
 	Point   *Pointing  // nil unless a cell is to be pointed at
 	claims  string     // one answer, of a question that asks whether it is so; "" else
 	fixed   layout     // as it is laid out where nobody takes the lesson
+	written string     // a digest of its parts, in the language in which it is written
 	reveal  *condition // the moment when the simulation has answered; nil for a quiz
 
 	Varies bool   // whose answer is another with another seed

@@ -39,17 +39,12 @@ func (q *questionText) readPoint(r reader, out *Question) error {
 		return fmt.Errorf("is: whether a cell is the right one, such as %s == \"member/\" + store.leader", pointed)
 	}
 	p := &Pointing{Why: q.Why}
-	var err error
-	if p.At, err = r.cellName(q.Point); err != nil {
-		return fmt.Errorf("point: %w", err)
-	}
-	names := r.names.Clone()
-	name, err := expr.CompileAny(`""`)
-	if err == nil {
-		err = names.Bind(pointed, name)
-	}
+	names, err := r.naming(pointed)
 	if err != nil {
 		return err
+	}
+	if p.At, err = r.cellName(q.Point); err != nil {
+		return fmt.Errorf("point: %w", err)
 	}
 	if p.is, err = r.in(names, q.Is); err != nil {
 		return fmt.Errorf("is: %w", err)
@@ -104,11 +99,7 @@ func (s *Session) cells(step *Step, st *view.State, e *trace.Event) map[string]b
 	names := maps.Clone(s.values)
 	for _, name := range s.among[step.ID] {
 		names[pointed] = expr.TextValue(name)
-		ok, err := step.Question.Point.is.holds(st, e, names)
-		if err != nil && s.failed == nil {
-			s.failed = err
-		}
-		right[name] = ok
+		right[name] = s.holdsIn(step.Question.Point.is, st, e, names)
 	}
 	return right
 }

@@ -1,8 +1,10 @@
 package lessons
 
 import (
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Said is an answer to a question, which nothing changes any more: no undo, and no beginning of the beat once more.
@@ -11,6 +13,7 @@ type Said struct {
 	Number *float64 `json:"number,omitempty"` //
 	Point  string   `json:"point,omitempty"`  // the cell that was pointed at
 	Among  []string `json:"among,omitempty"`  // what there was to point at
+	Of     string   `json:"of,omitempty"`     // the question as it was written: another one has other parts at these places
 }
 
 // said is the whole answer to a step's question; nil while there is none.
@@ -22,29 +25,54 @@ func (s *Session) said(step *Step) *Said {
 	switch q.Form() {
 	case OneOf:
 		if n, ok := s.answers[step.ID]; ok {
-			return &Said{Parts: []int{n}}
+			return &Said{Of: q.written, Parts: []int{n}}
 		}
 	case Count:
 		if x, ok := s.numbers[step.ID]; ok {
-			return &Said{Number: &x}
+			return &Said{Of: q.written, Number: &x}
 		}
 	case Point:
 		if name := s.pointed[step.ID]; name != "" {
-			return &Said{Point: name, Among: s.among[step.ID]}
+			return &Said{Of: q.written, Point: name, Among: s.among[step.ID]}
 		}
 	default:
 		if want, _ := q.parts(); len(s.given[step.ID]) == want {
-			return &Said{Parts: slices.Clone(s.given[step.ID])}
+			return &Said{Of: q.written, Parts: slices.Clone(s.given[step.ID])}
 		}
 	}
 	return nil
 }
 
-// says gives a step's question an answer that was given before. One that does not fit the question as it is now
-// written is none.
+// digest is of what can be answered, in the order in which it is written: by their places there an answer names its
+// parts.
+func (q *Question) digest() string {
+	h := fnv.New64a()
+	add := func(texts ...string) {
+		for _, text := range texts {
+			h.Write([]byte(text + "\x00"))
+		}
+	}
+	add(q.Form())
+	for _, c := range q.Choices {
+		add(c.Text)
+	}
+	for _, c := range q.Cards {
+		add(c.Text)
+	}
+	for _, l := range q.Labels {
+		add(l.Text)
+	}
+	for _, m := range q.Items {
+		add(m.Text)
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// says gives a step's question an answer that was given before. One to the question as it was written in an earlier
+// version of the lesson is none: its parts may have stood in another order.
 func (s *Session) says(step *Step, a *Said, sure int) {
 	q := step.Question
-	if q == nil || a == nil || s.said(step) != nil {
+	if q == nil || a == nil || a.Of != q.written || s.said(step) != nil {
 		return
 	}
 	want, among := q.parts()

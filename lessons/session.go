@@ -168,7 +168,12 @@ func (s *Session) reveal(step *Step, st *view.State, e *trace.Event) {
 }
 
 func (s *Session) holds(c *condition, st *view.State, e *trace.Event) bool {
-	ok, err := c.holds(st, e, s.values)
+	return s.holdsIn(c, st, e, s.values)
+}
+
+// holdsIn is holds where names stand for something else.
+func (s *Session) holdsIn(c *condition, st *view.State, e *trace.Event, names expr.Values) bool {
+	ok, err := c.holds(st, e, names)
 	if err != nil && s.failed == nil {
 		s.failed = err
 	}

@@ -42,7 +42,13 @@ func (l *Lesson) Takes() time.Duration {
 			for _, c := range q.Cards {
 				texts, whys = append(texts, c.Text), whys+len(strings.Fields(c.Why))
 			}
-			if n := max(len(q.Choices), len(q.Cards)); n > 0 { // one or two of them are told
+			for _, m := range q.Items {
+				texts, whys = append(texts, m.Text), whys+len(strings.Fields(m.Why))
+			}
+			for _, c := range q.Labels {
+				texts = append(texts, c.Text)
+			}
+			if n := max(len(q.Choices), len(q.Cards), len(q.Items)); n > 0 { // one or two of them are told
 				read += min(whys, 2*whys/n)
 			}
 			if q.InParts() {
