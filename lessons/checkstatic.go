@@ -73,6 +73,7 @@ func (p *parser) checkBeats(l *Lesson) (wrong []error) {
 			wrong = append(wrong, l.wrong(step, errors.New("recall: it would ask the same words about the same scene; say with which other scene, or why of a number that is easily said")))
 		}
 	}
+	wrong = append(wrong, l.checkKeys()...)
 	if tooStill(l) {
 		wrong = append(wrong, fmt.Errorf("%s: more than one in six of its see beats stand still: a beat shows something by changing it", p.name))
 	}

@@ -7,9 +7,11 @@ import "slices"
 // A question of order has one for each card; one of match a label for each item. It is for whoever
 // drives a lesson from outside: tests.
 func (l *Lesson) Keys(step *Step, seed uint64) []int {
-	q := step.Question
-	laid := q.layout(seed, l.ID, step.ID)
-	var keys []int
+	return step.Question.keys(l.layout(seed, step))
+}
+
+// keys are those that answer a question right as it is laid out; none for a number and for what is pointed at.
+func (q *Question) keys(laid layout) (keys []int) {
 	key := func(n int) { keys = append(keys, slices.Index(laid.answers, n)+1) }
 	switch q.Form() {
 	case OneOf:

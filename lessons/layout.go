@@ -29,8 +29,26 @@ func (q *Question) layout(seed uint64, lesson, beat string) layout {
 }
 
 // layout is how a step's question is laid out in this attempt.
-func (s *Session) layout(step *Step) layout {
-	return step.Question.layout(s.seed, s.Lesson.ID, step.ID)
+func (s *Session) layout(step *Step) layout { return s.Lesson.layout(s.seed, step) }
+
+// layout lays a step's question out. By chance all questions of a lesson could stand so that one key answers every one
+// of them right; then the right answer of the last one stands elsewhere.
+func (l *Lesson) layout(seed uint64, step *Step) layout {
+	laid := step.Question.layout(seed, l.ID, step.ID)
+	if asks := l.asks(); len(asks) > 1 && step.ID == asks[len(asks)-1].ID && l.byOneKey(func(s *Step) layout { return s.Question.layout(seed, l.ID, s.ID) }) {
+		laid.answers = append(laid.answers[1:], laid.answers[0])
+	}
+	return laid
+}
+
+// asks are the steps of the lesson that ask something.
+func (l *Lesson) asks() (all []*Step) {
+	for _, step := range l.Steps {
+		if step.Question != nil {
+			all = append(all, step)
+		}
+	}
+	return all
 }
 
 // seed is that of the learner; each time that a question comes back it is laid out otherwise. The lock is held.
