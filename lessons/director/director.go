@@ -146,6 +146,12 @@ func (p *Play) Next() {
 	p.at = len(p.Frames) - 1
 }
 
+// Step goes on by one frame, bars too.
+func (p *Play) Step() {
+	p.at = min(p.at+1, len(p.Frames)-1)
+	p.spent = 0
+}
+
 // Again starts over.
 func (p *Play) Again() { p.at, p.spent = 0, 0 }
 

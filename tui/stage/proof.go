@@ -63,6 +63,9 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 		if lasts := s.play.Lasts(); lasts > mostTime {
 			wrong = append(wrong, fmt.Errorf("it plays for %s; at most %s", lasts.Round(time.Second), mostTime))
 		}
+		if size == sizes[0] {
+			wrong = append(wrong, s.noticed(g))
+		}
 		s.play = endOf(s.play)
 		s.Draw(g, Around{})
 	}
