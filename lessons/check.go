@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"kviz/cluster/control"
 	"kviz/cluster/view"
@@ -19,7 +20,8 @@ type Boot func() (Cluster, io.Closer, error)
 // Screen proves what a beat of a lesson shows where it stands: that what it points at is to be
 // seen, and changes.
 type Screen interface {
-	Prove(look Look, h *view.History) error
+	// It gives how long what it shows plays; 0 where it plays nothing.
+	Prove(look Look, h *view.History) (plays time.Duration, err error)
 	// Cells are the names of what can be pointed at, where the beat asks for that.
 	Cells(look Look, h *view.History) []string
 }

@@ -78,7 +78,7 @@ func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen, rest time.
 	defer func() { err = errors.Join(err, end()) }()
 	var wrong []error
 	h := view.NewHistory(r.c.Trace())
-	revealed := map[string]bool{}
+	revealed, plays := map[string]bool{}, time.Duration(0)
 	for i, step := range l.Steps {
 		bad := func(format string, args ...any) {
 			wrong = append(wrong, l.shown(step, fmt.Errorf("beat %q: "+format, append([]any{step.ID}, args...)...)))
@@ -99,9 +99,11 @@ func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen, rest time.
 		if screen != nil {
 			h.CatchUp(0)
 			look := r.a.shows(i, revealed)
-			if err := screen.Prove(look, h); err != nil {
+			lasts, err := screen.Prove(look, h)
+			if err != nil {
 				bad("%w", err)
 			}
+			plays += lasts
 			if look.Beat.Point != "" {
 				r.a.pointAmong(step, screen.Cells(look, h))
 			}
@@ -109,6 +111,9 @@ func (l *Lesson) prove(ctx context.Context, boot Boot, screen Screen, rest time.
 		if i+1 < len(l.Steps) {
 			r.a.Enter(i + 1)
 		}
+	}
+	if plays > 0 { // it was seen on a screen
+		wrong = append(wrong, l.paced(l.takes(plays)))
 	}
 	return r.a.computed(), errors.Join(append(wrong, r.a.predicted())...)
 }

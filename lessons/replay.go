@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -59,13 +60,13 @@ type Marking struct {
 }
 
 // Prove implements [Screen].
-func (m *Marking) Prove(look Look, h *view.History) error {
+func (m *Marking) Prove(look Look, h *view.History) (time.Duration, error) {
 	if look.Step == 1 { // also where a trial is made once more
 		m.Marks.Start, m.Marks.Beats, m.Stream = look.Beat.From, nil, h.Stream()
 	}
 	m.Marks.Beats = append(m.Marks.Beats, BeatMade{look.Beat.ID, h.Stream().Len()})
 	if m.Screen == nil {
-		return nil
+		return 0, nil
 	}
 	return m.Screen.Prove(look, h)
 }
@@ -152,7 +153,7 @@ func (l *Lesson) Replay(events []*trace.Event, marks *Marks, screen Screen) erro
 			return err
 		}
 		r.history.CatchUp(0)
-		if err := screen.Prove(r.shows(i, revealed), r.history); err != nil {
+		if _, err := screen.Prove(r.shows(i, revealed), r.history); err != nil {
 			wrong = append(wrong, fmt.Errorf("beat %q: %w", step.ID, err))
 		}
 		if i+1 < len(l.Steps) {

@@ -19,9 +19,20 @@ const (
 )
 
 // Takes is how long a lesson takes somebody who reads all of it, 200 words a minute, answers every question and runs
-// what is offered.
+// what is offered. How long its changes play is known only where it is run ([Screen.Prove]): here it is a guess.
 func (l *Lesson) Takes() time.Duration {
-	sum, read := time.Duration(0), 0
+	plays := time.Duration(0)
+	for _, step := range l.Steps {
+		if step.Kind == See && !step.Stage.Still {
+			plays += toChange
+		}
+	}
+	return l.takes(plays)
+}
+
+// takes is [Lesson.Takes] where all that it shows plays so long.
+func (l *Lesson) takes(plays time.Duration) time.Duration {
+	sum, read := plays, 0
 	for _, step := range l.Steps {
 		sum += toLook
 		texts := []string{step.Title}
@@ -57,19 +68,18 @@ func (l *Lesson) Takes() time.Duration {
 		}
 		read += len(strings.Fields(strings.Join(texts, " ")))
 		sum += time.Duration(len(step.Offers)) * toRun
-		switch {
-		case step.Kind == Free:
+		if step.Kind == Free {
 			sum += toTry
-		case step.Kind == See && !step.Stage.Still:
-			sum += toChange
 		}
 	}
 	return sum + time.Duration(read)*time.Minute/wordsAMinute
 }
 
 // Paced refuses a plan in minutes that is far off what the lesson takes.
-func (l *Lesson) Paced() error {
-	takes := l.Takes().Minutes()
+func (l *Lesson) Paced() error { return l.paced(l.Takes()) }
+
+func (l *Lesson) paced(lasts time.Duration) error {
+	takes := lasts.Minutes()
 	if off := float64(l.Minutes) / takes; off <= mostOff && off >= 1/mostOff {
 		return nil
 	}

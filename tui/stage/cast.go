@@ -41,16 +41,16 @@ func NewCast(makers []pane.Maker, w, h int, theme *theme.Theme, from, to string)
 }
 
 // Prove implements [lessons.Screen].
-func (c *Cast) Prove(look lessons.Look, h *view.History) error {
+func (c *Cast) Prove(look lessons.Look, h *view.History) (time.Duration, error) {
 	if look.Step == 1 { // also where a lesson is gone through once more
 		*c = Cast{makers: c.makers, w: c.w, h: c.h, theme: c.theme, from: c.from, to: c.to, title: look.ID + " " + look.Title, on: c.from == ""}
 	}
 	if c.on = c.on || look.Beat.ID == c.from; !c.on {
-		return nil
+		return 0, nil
 	}
 	c.on = look.Beat.ID != c.to
 	c.beat(look, h)
-	return nil
+	return 0, nil
 }
 
 // Cells implements [lessons.Screen].

@@ -30,7 +30,7 @@ func TestACast(t *testing.T) {
 		}
 		want.Reset()
 		for _, screen := range []lessons.Screen{frames, whole, part} {
-			if err := screen.Prove(look, p.history); err != nil {
+			if _, err := screen.Prove(look, p.history); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,7 +44,7 @@ func TestWhatFlashesIsRefused(t *testing.T) {
 		beat := lessons.BeatLook{Show: "sketch", Spots: []string{"sketch:it"}, Start: h.At(from - 1), From: from, At: h.Len(), Stopped: true, Version: 1, Tempo: tempo, Quiet: time.Second}
 		look := lessons.Look{Active: true, ID: "L50", Title: "A lesson", Kind: lessons.See, Beat: &beat}
 		got := ""
-		if err := stage.NewProof([]pane.Maker{flash}).Prove(look, h); err != nil {
+		if _, err := stage.NewProof([]pane.Maker{flash}).Prove(look, h); err != nil {
 			got = err.Error()
 		}
 		if want == "" && got != "" || !strings.Contains(got, want) {

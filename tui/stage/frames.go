@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"kviz/cluster/view"
 	"kviz/lessons"
@@ -30,7 +31,7 @@ func (f *Frames) Cells(look lessons.Look, h *view.History) []string {
 }
 
 // Prove implements [lessons.Screen].
-func (f *Frames) Prove(look lessons.Look, h *view.History) error {
+func (f *Frames) Prove(look lessons.Look, h *view.History) (time.Duration, error) {
 	s := New(f.makers)
 	if all := look.Beat.Ghosts; len(all) > 0 { // those of one answer, a wrong one: it shows the difference
 		one := all[0].Answer
@@ -46,5 +47,5 @@ func (f *Frames) Prove(look lessons.Look, h *view.History) error {
 		text += strings.TrimRight(g.Area().Row(y), " ") + "\n"
 	}
 	_, err := fmt.Fprintln(f.out, text)
-	return err
+	return 0, err
 }

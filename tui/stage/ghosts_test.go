@@ -51,7 +51,8 @@ func TestGhostsAreProven(t *testing.T) {
 	} {
 		look := p.look()
 		look.Beat.Ghosts = []lessons.GhostLook{c.ghost}
-		err := fmt.Sprint(stage.NewProof(panes.All).Prove(look, p.history))
+		_, wrong := stage.NewProof(panes.All).Prove(look, p.history)
+		err := fmt.Sprint(wrong)
 		for _, size := range []string{"at 80x24", "at 120x40"} {
 			if c.says == "" && strings.Contains(err, "ghost") || c.says != "" && !strings.Contains(err, c.says) || c.says != "" && !strings.Contains(err, size) {
 				t.Errorf("%+v gives %s; want %q", c.ghost, err, c.says)

@@ -43,7 +43,7 @@ func proves(t *testing.T, beat lessons.BeatLook, draw func(s *pane.Sheet, crashe
 	beat.Show, beat.Start, beat.From, beat.At, beat.Stopped, beat.Version = "sketch", h.At(n-3), n-2, n, true, 1
 	beat.Tempo, beat.Quiet = time.Second, time.Second
 	look := lessons.Look{Active: true, ID: "L50", Title: "A lesson", Kind: lessons.See, Beat: &beat}
-	err := stage.NewProof([]pane.Maker{func() pane.Pane { return sketch{draw} }}).Prove(look, h)
+	_, err := stage.NewProof([]pane.Maker{func() pane.Pane { return sketch{draw} }}).Prove(look, h)
 	if err == nil {
 		return ""
 	}

@@ -32,14 +32,18 @@ const (
 )
 
 // Prove implements [lessons.Screen].
-func (p *Proof) Prove(look lessons.Look, h *view.History) error {
+func (p *Proof) Prove(look lessons.Look, h *view.History) (plays time.Duration, err error) {
 	var wrong []error
 	for _, size := range sizes {
-		if err := p.on(size, look, h); err != nil {
+		lasts, err := p.on(size, look, h)
+		if err != nil {
 			wrong = append(wrong, fmt.Errorf("at %dx%d: %w", size.W, size.H, err))
 		}
+		if size == sizes[0] {
+			plays = lasts
+		}
 	}
-	return errors.Join(wrong...)
+	return plays, errors.Join(wrong...)
 }
 
 // Cells implements [lessons.Screen]: they are those of the smallest screen.
@@ -47,21 +51,22 @@ func (p *Proof) Cells(look lessons.Look, h *view.History) []string {
 	return CellsOf(p.makers, look, h, sizes[0].W, sizes[0].H)
 }
 
-func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
+// on proves it on one size, and gives how long the beat plays.
+func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) (plays time.Duration, err error) {
 	s := New(p.makers)
 	s.Update(look, h)
 	g := grid.New(size.W, size.H)
 	s.Draw(g, Around{})
 	if s.picture == nil {
-		return fmt.Errorf("show: there is no picture %q", look.Beat.Show)
+		return 0, fmt.Errorf("show: there is no picture %q", look.Beat.Show)
 	}
 	var wrong []error
 	if s.playing() {
 		if s.play.Changes > mostChanges {
 			wrong = append(wrong, fmt.Errorf("%d changes; at most %d: the beat begins too early, or points at too much", s.play.Changes, mostChanges))
 		}
-		if lasts := s.play.Lasts(); lasts > mostTime {
-			wrong = append(wrong, fmt.Errorf("it plays for %s; at most %s", lasts.Round(time.Second), mostTime))
+		if plays = s.play.Lasts(); plays > mostTime {
+			wrong = append(wrong, fmt.Errorf("it plays for %s; at most %s", plays.Round(time.Second), mostTime))
 		}
 		if size == sizes[0] {
 			wrong = append(wrong, s.noticed(g))
@@ -107,7 +112,7 @@ func (p *Proof) on(size grid.Rect, look lessons.Look, h *view.History) error {
 	if s.asked() && s.crowded != "" {
 		wrong = append(wrong, errors.New(s.crowded))
 	}
-	return errors.Join(wrong...)
+	return plays, errors.Join(wrong...)
 }
 
 // haunted draws the ghosts of each answer that there could be, and reports those that have no
