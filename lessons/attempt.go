@@ -25,11 +25,12 @@ type Attempt struct {
 	first  uint64   // how many events there were before the first beat
 	ends   []uint64 // how many there were as each beat was left
 
-	passedAt uint64    // position after the event with which the goals of the beat under way were met; 0 before
-	offered  []string  // commands that the beat under way offers and that run
-	did      trace.ID  // what the learner did last in the beat under way; zero for nothing
-	unbound  []Binding // names of the beat's beginning, as long as one has no value
-	unknown  error     // why that one has none
+	passedAt uint64            // position after the event with which the goals of the beat under way were met; 0 before
+	did      trace.ID          // what the learner did last in the beat under way; zero for nothing
+	heard    uint64            // position of the next event for [Attempt.listen]
+	waiting  map[trace.ID]bool // commands that a beat has offered and that run
+	unbound  []Binding         // names of the beat's beginning, as long as one has no value
+	unknown  error             // why that one has none
 }
 
 // fold is a fold of the trace up to a position.
@@ -55,7 +56,7 @@ func (s *Span) Start() *view.State { return s.start }
 
 // NewAttempt begins an attempt at a state of a cluster with so many events before it.
 func NewAttempt(l *Lesson, start *view.State, stream *trace.Stream, next uint64) *Attempt {
-	a := &Attempt{Session: NewSession(l, start), stream: stream, judged: next, stage: fold{view.From(start), next}, first: next}
+	a := &Attempt{Session: NewSession(l, start), stream: stream, judged: next, heard: next, waiting: map[trace.ID]bool{}, stage: fold{view.From(start), next}, first: next}
 	a.Enter(0)
 	return a
 }
@@ -88,7 +89,7 @@ func (a *Attempt) Enter(beat int) {
 			break
 		}
 	}
-	a.at, a.unbound, a.did, a.offered, a.passedAt = beat, nil, trace.ID{}, nil, 0
+	a.at, a.unbound, a.did, a.passedAt = beat, nil, trace.ID{}, 0
 	a.spans = append(a.spans[:beat], Span{From: a.stage.next, At: a.stage.next, start: a.stage.b.Mark()})
 	if !seeks {
 		a.begin()
@@ -163,6 +164,7 @@ func (a *Attempt) stand() {
 
 // Look judges what has happened, as far as the beat goes; more says that there is more.
 func (a *Attempt) Look() (more bool) {
+	defer a.listen()
 	step := a.Lesson.Steps[a.at]
 	if step.Acts() {
 		more = a.follow(batch) == batch
@@ -197,7 +199,6 @@ func (a *Attempt) follow(n int) (read int) {
 		if theirs(e) {
 			a.did = e.ID
 		}
-		a.commands(step, e)
 		if span == nil || !step.Acts() || step.Stage.Stop == nil || span.Stopped || a.stage.next >= a.judged {
 			continue
 		}
@@ -210,24 +211,31 @@ func (a *Attempt) follow(n int) (read int) {
 	return len(events)
 }
 
-// commands notes which of the commands run that a beat offers.
-func (a *Attempt) commands(step *Step, e *trace.Event) {
-	c, ok := e.Payload.(*trace.Command)
-	if !ok || c.Source != "console" {
-		return
-	}
-	if e.Kind == trace.CommandEnd {
-		if i := slices.Index(a.offered, c.Line); i >= 0 {
-			a.offered = slices.Delete(a.offered, i, i+1)
+// listen notes which of the commands run that a beat has offered, up to the newest event: one may be answered when the
+// stage stands long before.
+func (a *Attempt) listen() {
+	for n := batch; n == batch; {
+		events, next, _ := a.stream.Read(a.heard, batch)
+		n, a.heard = len(events), next
+		for _, e := range events {
+			c, ok := e.Payload.(*trace.Command)
+			switch {
+			case !ok || c.Source != "console":
+			case e.Kind == trace.CommandStart && a.offers(c.Line):
+				a.waiting[e.ID] = true
+			case e.Kind == trace.CommandEnd && len(e.Causes) > 0:
+				delete(a.waiting, e.Causes[0])
+			}
 		}
-		return
 	}
-	for _, o := range step.Offers {
-		if line, _ := a.Now(o.Run); line == c.Line {
-			a.offered = append(a.offered, c.Line)
-			return
-		}
-	}
+}
+
+// offers reports whether the beat under way offers a command.
+func (a *Attempt) offers(line string) bool {
+	return slices.ContainsFunc(a.Lesson.Steps[a.at].Offers, func(o Offer) bool {
+		now, _ := a.Now(o.Run)
+		return now == line
+	})
 }
 
 // span is that of the beat under way; nil before the first.
@@ -297,18 +305,24 @@ func (a *Attempt) Done(beat int) bool {
 	return a.spans[beat].Stopped
 }
 
-// Runs reports whether the cluster is to run for the beat under way: where something is done until its goals are met
-// and what it offers has been answered, for a command that waits for the cluster would never end.
+// Runs reports whether the cluster is to run for the beat under way: where something is done until its goals are met,
+// elsewhere until it stands; and until what was offered has been answered, for a command that waits for the cluster would
+// never end, under a text that says how it ended.
 func (a *Attempt) Runs() bool {
+	if g, _, _ := a.Mistake(); g != nil && a.Lesson.Steps[a.at].Acts() && a.Lesson.Steps[a.at].Kind != Free {
+		return false
+	}
+	return a.goesOn() || len(a.waiting) > 0
+}
+
+// goesOn reports whether the beat under way is not over, or is free play.
+func (a *Attempt) goesOn() bool {
 	step := a.Lesson.Steps[a.at]
 	switch {
 	case step.Kind == Free:
 		return true
 	case step.Acts():
-		if g, _, _ := a.Mistake(); g != nil {
-			return false
-		}
-		return !a.Passed(step) || len(a.offered) > 0
+		return !a.Passed(step)
 	}
 	return !a.spans[a.at].Stopped
 }

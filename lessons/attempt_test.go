@@ -43,3 +43,31 @@ func TestANameIsGivenWhenItsValueIsKnown(t *testing.T) {
 		t.Errorf("with a leader the caption is %q, whole=%v", after, whole)
 	}
 }
+
+// TestACommandThatWaitsIsAnsweredWhereTheStageStands goes on to a beat that shows something while a command that was
+// offered still runs: the stage stands, and the cluster runs on until the command has ended, or it would never end.
+func TestACommandThatWaitsIsAnsweredWhereTheStageStands(t *testing.T) {
+	tape := tuitest.Calm(3, 3)
+	a := lessons.NewAttempt(crashing(t, crashGoal), tape.History().Latest(), tape.Stream, tape.Stream.Len())
+	line := &trace.Command{Line: "kviz fault crash member/a", Source: "console"}
+	id := tape.Emit(trace.CompSimulation, "", trace.CommandStart, trace.Ref{}, line)
+	broken(tape, "crash", "member/a")
+	look := func(beat string, runs, stands bool) {
+		t.Helper()
+		for a.Look() {
+		}
+		if step, n := a.Beat(); step.ID != beat || a.Runs() != runs || a.Span(n).Stopped != stands {
+			t.Errorf("in beat %s the cluster runs: %v, the stage stands: %v; want beat %s, %v, %v", step.ID, a.Runs(), a.Span(n).Stopped, beat, runs, stands)
+		}
+	}
+	look("wait", true, true)
+	a.Enter(1)
+	look("look", true, false)
+	tape.Commit(tuitest.Ref("Deployment", "demo", "web"), "deployments", tuitest.Deployment(3, 2))
+	look("look", true, true)
+	tape.Emit(trace.CompSimulation, "", trace.CommandEnd, trace.Ref{}, line, id)
+	look("look", false, true)
+	if err := a.Err(); err != nil {
+		t.Error(err)
+	}
+}

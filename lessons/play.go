@@ -191,7 +191,7 @@ func (p *playing) look(look *Look, hint int) {
 	b := &BeatLook{
 		ID: step.ID, Title: step.Title, Chapter: step.Chapter, Start: span.Start(), From: span.From, At: span.At, Stopped: span.Stopped, Acts: step.Acts(),
 		Tempo: step.Stage.Tempo, Quiet: step.Stage.Quiet, ByKey: step.Stage.ByKey, Still: step.Stage.Still,
-		Runs: now && p.Runs(), Behind: p.behind, Past: !now, Version: p.version*uint64(len(p.Lesson.Steps)+1) + uint64(p.shown),
+		Runs: now && p.Runs() && (step.Acts() || !span.Stopped), Behind: p.behind, Past: !now, Version: p.version*uint64(len(p.Lesson.Steps)+1) + uint64(p.shown),
 	}
 	look.Beat = b
 	if span.end != nil {

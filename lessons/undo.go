@@ -99,7 +99,7 @@ func (a *Attempt) again(stream *trace.Stream, h *view.History) (*Attempt, error)
 			}
 		}
 	}
-	b := &Attempt{Session: &s, stream: stream, judged: from, stage: fold{view.From(start), from}}
+	b := &Attempt{Session: &s, stream: stream, judged: from, heard: from, waiting: map[trace.ID]bool{}, stage: fold{view.From(start), from}}
 	for i := range a.spans[:a.at] {
 		span := a.spans[i]
 		if span.From, err = a.position(stream, span.From); err == nil {
