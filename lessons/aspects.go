@@ -19,6 +19,8 @@ type aspect struct {
 	asks  bool   // it asks for a kind of event: another event has nothing to do with the goal
 	event bool   // it looks at the event, not at the state alone
 
+	subjects []subject // objects that it speaks of
+
 	name     string        // what it looks at, in short
 	is, want *expr.Program // what it compares; nil where it compares nothing
 	op       string
@@ -33,7 +35,7 @@ func aspects(src string, names *expr.Scope) []*aspect {
 		if err != nil {
 			return nil // the whole says what is wrong
 		}
-		a := &aspect{holds: holds, name: short(part), event: holds.Mentions("event")}
+		a := &aspect{holds: holds, name: short(part), event: holds.Mentions("event"), subjects: subjects(part, names)}
 		if left, op, right, ok := expr.Comparison(part); ok {
 			is, err1 := names.CompileAny(left)
 			want, err2 := names.CompileAny(right)

@@ -89,6 +89,8 @@ func (a *Attempt) Enter(beat int) {
 			break
 		}
 	}
+	clear(a.lost)
+	clear(a.doings.deleted)
 	a.at, a.unbound, a.did, a.passedAt = beat, nil, trace.ID{}, 0
 	a.spans = append(a.spans[:beat], Span{From: a.stage.next, At: a.stage.next, start: a.stage.b.Mark()})
 	if !seeks {

@@ -40,9 +40,14 @@ func eventful(parts []*aspect) bool {
 // event.
 func (a *Attempt) settles(events []*trace.Event) {
 	step := a.Lesson.Steps[a.at]
-	if len(events) == 0 || a.passed[step.ID] {
+	if len(events) == 0 {
 		return
 	}
+	if a.passed[step.ID] {
+		clear(a.lost)
+		return
+	}
+	a.loses()
 	st := a.b.Live()
 	for _, g := range step.Goals {
 		if parts := g.parts(); len(parts) > 0 && !eventful(parts) && a.closer(g, parts, st, st.Event, events[len(events)-1].ID) {
@@ -159,6 +164,11 @@ func (s *Session) Mistake() (*Goal, string, trace.ID) {
 			return g, words, at
 		}
 		if n := s.near[g.ID]; n.fatal && !s.Met(g) {
+			return g, n.words, n.at
+		}
+	}
+	for _, g := range s.Lesson.Steps[s.at].Goals {
+		if n, is := s.lost[g.ID]; is {
 			return g, n.words, n.at
 		}
 	}

@@ -35,6 +35,9 @@ type Session struct {
 	near    map[string]nearing // by goal: what came near to it last
 	nearest map[string]closest // by goal: the event that came nearest to it
 	shown   map[string]bool    // steps that were shown instead of done
+
+	doings doings
+	lost   map[string]nearing // by goal: that it can no longer be met
 }
 
 // verdict is what the simulation did about a prediction.
@@ -53,6 +56,7 @@ func NewSession(l *Lesson, start *view.State) *Session {
 		since: map[string]time.Duration{}, passed: map[string]bool{}, answers: map[string]int{}, told: map[string]verdict{},
 		given: map[string][]int{}, facts: map[string][]fact{},
 		values: expr.Values{}, numbers: map[string]float64{}, pointed: map[string]string{}, among: map[string][]string{}, sure: map[string]int{}, near: map[string]nearing{}, nearest: map[string]closest{}, shown: map[string]bool{},
+		doings: newDoings(), lost: map[string]nearing{},
 	}
 	s.levels()
 	return s
@@ -61,6 +65,7 @@ func NewSession(l *Lesson, start *view.State) *Session {
 // Apply folds one event.
 func (s *Session) Apply(e *trace.Event) {
 	s.b.Apply(e)
+	s.doings.hears(e)
 	s.look(s.b.Live(), e)
 }
 

@@ -3,6 +3,7 @@ package lessons
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -87,9 +88,14 @@ func (l *Lesson) way(beat int) (all []string) {
 	return all
 }
 
-// runsTools reports whether scripts run etcdctl or etcdutl, or a function of the lesson's that does.
+// runsTools reports whether scripts run etcdctl or etcdutl.
 func (l *Lesson) runsTools(scripts []string) bool {
-	tools := map[string]bool{"etcdctl": true, "etcdutl": true}
+	return l.speakOf(scripts, map[string]bool{"etcdctl": true, "etcdutl": true})
+}
+
+// speakOf reports whether one of some words stands in scripts, or in a function of the lesson's that they call.
+func (l *Lesson) speakOf(scripts []string, words map[string]bool) bool {
+	tools := maps.Clone(words)
 	functions, err := readScript(wordsFile, l.Words)
 	if err != nil {
 		return false // which checkScripts says

@@ -80,6 +80,7 @@ func (a *Attempt) again(stream *trace.Stream, h *view.History) (*Attempt, error)
 	s.b = view.From(start)
 	s.met, s.broken, s.since = maps.Clone(s.met), maps.Clone(s.broken), maps.Clone(s.since)
 	s.near, s.nearest, s.passed = maps.Clone(s.near), maps.Clone(s.nearest), maps.Clone(s.passed)
+	s.doings, s.lost = newDoings(), map[string]nearing{}
 	s.told, s.facts, s.values = maps.Clone(s.told), maps.Clone(s.facts), maps.Clone(s.values)
 	for _, g := range step.Goals {
 		delete(s.met, g.ID)
