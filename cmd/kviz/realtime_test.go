@@ -40,6 +40,7 @@ var realTime = map[string]string{
 	"cmd/kviz/secrets_test.go":          aSocket,
 	"cmd/kviz/walk_unix_test.go":        aTerminal,
 	"lessons/check_test.go":             etcdctl,
+	"lessons/pupils_test.go":            etcdctl,
 
 	"raftstore/dbfile/etcd_test.go":       "an etcd beside it",
 	"raftstore/dbfile/versions_test.go":   "an etcd beside it",
