@@ -175,7 +175,8 @@ func (a *Attempt) provedParts(step *Step) error {
 			return fmt.Errorf("%q is marked %q, but at #%s the simulation says no", q.Items[i].Text, q.Labels[q.Items[i].label].Text, f.at)
 		}
 	}
-	marked := make([]int, len(a.facts[step.ID]))
+	want, _ := q.parts()
+	marked := make([]int, want)
 	for i := range marked {
 		marked[i] = i
 		if q.Form() == Match {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -90,7 +91,11 @@ Try.
 ` + "```goal\nid: any\nsay: something was broken\noptional: true\nedge: event.kind == \"fault.inject\"\nhints: [Anything.]\n```\n\n```recall\n- {beat: named, after: [2d, 9d], with: {members: 5}}\n```\n"
 
 func guess(id string) string {
-	return fmt.Sprintf("\n### What then? {#%s} predict\n\nWell?\n\n```stage\nshow: map/picture\nstill: true\n```\n\n```question\nask: What?\nsource: a page\nchoices:\n  - {text: This, right: true, why: So}\n  - {text: That, why: No}\n```\n", id)
+	choices := []string{"  - {text: This, right: true, why: So}\n", "  - {text: That, why: No}\n"}
+	if id == "right" { // its place is nowhere by habit
+		slices.Reverse(choices)
+	}
+	return fmt.Sprintf("\n### What then? {#%s} predict\n\nWell?\n\n```stage\nshow: map/picture\nstill: true\n```\n\n```question\nask: What?\nsource: a page\nchoices:\n%s```\n", id, strings.Join(choices, ""))
 }
 
 // A lesson can only have predictions of its own come back.

@@ -227,7 +227,7 @@ func (p *pupil) moves(look lessons.Look, screen string) bool {
 		p.answers(look)
 	case b.Mistake != "":
 		p.press("u")
-	case look.CanNext && p.running == nil:
+	case look.CanNext:
 		p.press("space")
 	case b.Offer != "" && p.running == nil && !look.CanNext && !strings.Contains(screen, "kviz types it"):
 		p.does(look)
