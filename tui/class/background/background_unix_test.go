@@ -158,7 +158,7 @@ func orphan(pid int) bool {
 	return err != nil || strings.Contains(string(text), ") Z ")
 }
 
-// One that ends before it is ready is told by its last line, or by how it ended.
+// Of one that ends before it is ready the error is its last line, or how it ended.
 func TestAProgramThatFails(t *testing.T) {
 	for what, says := range map[string]string{"fail": "kviz: 127.0.0.1:2222 is in use", "end": "it ended at once"} {
 		log, socket := places(t)

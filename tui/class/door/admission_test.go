@@ -25,7 +25,7 @@ func types(name, code, word string) func(string) string {
 	}
 }
 
-// The code is asked for together with the name, and need not be typed exactly; a wrong one is told.
+// The code is asked for together with the name, and need not be typed exactly; a wrong one is refused in words.
 func TestTheCode(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := open(t, door.Config{Code: "plum-fern-42"})
@@ -122,7 +122,7 @@ func TestNewCodes(t *testing.T) {
 	}
 }
 
-// Whoever has the name by key gets it back, from anywhere and while the old connection still stands: the newer wins. Another
+// The one who has a name by key gets it back, from anywhere and while the old connection still stands: the newer wins. Another
 // one of that name has a number.
 func TestTheSameKeyIsTheSamePerson(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {

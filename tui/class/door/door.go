@@ -1,10 +1,10 @@
 // Package door is how the terminals of a class come in: an SSH server that has neither a shell nor
 // commands, files or forwarding, only terminals. It hands each as a [Visit] to a [Host], which draws on it.
 //
-// Strangers are at the other end, thirty of them: whatever one sends (a window of four billion columns,
+// Strangers are at the other end, thirty of them. What one of them sends (a window of four billion columns,
 // a name with escape sequences, guessed codes, a flood of requests, nothing read for an hour) costs
-// bounded memory and time, ends that one visit at the most, and is told in words: to the one who sent
-// it, and to the teacher ([Door.Refusals]).
+// bounded memory and time, and ends that one visit at the most. What is refused is said in words, to the
+// stranger and to the teacher ([Door.Refusals]).
 //
 // Simplified: the host key is the only secret of the machine, and there are no accounts. A person is the
 // same as before if the same SSH key says so, or the word that was shown on the first visit.

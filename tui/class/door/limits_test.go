@@ -15,7 +15,7 @@ import (
 	"kviz/tui/class/door"
 )
 
-// A window is as large as it can be drawn, whatever a client says, and its changes are told.
+// A window is no larger than can be drawn, however large a client says it is, and its changes arrive.
 func TestWindows(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := open(t, door.Config{Host: host(func(ctx ctx, v *door.Visit) error {
@@ -98,6 +98,40 @@ func TestAClientThatStopsReading(t *testing.T) {
 		k.ssh.Close()
 		mira.leaves()
 		c.close()
+	})
+}
+
+// The end of the class waits for nobody who reads nothing, nor for a host that waits to draw.
+func TestCloseWaitsForNobodyWhoReadsNothing(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		c := open(t, door.Config{Host: host(func(ctx ctx, v *door.Visit) error {
+			for ctx.Err() == nil {
+				if _, err := v.Out.Write(bytes.Repeat([]byte("x"), 1000)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})})
+		conn, err := c.net.dial("10.0.0.9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tap := &stoppable{Conn: conn, stop: make(chan struct{}), closed: make(chan struct{})}
+		ssh, err := handshake(tap, as{user: "deaf"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := terminal(t, ssh, 80, 24)
+		k.sees("x")
+		close(tap.stop)
+		time.Sleep(time.Second) // everything is full
+		began := time.Now()
+		c.close()
+		if passed := time.Since(began); passed != 2*time.Second {
+			t.Errorf("the end took %s", passed)
+		}
+		k.ssh.Close()
+		<-k.ended
 	})
 }
 
@@ -197,7 +231,7 @@ func TestVisitsEnd(t *testing.T) {
 	})
 }
 
-// Beyond a hundred there is a sentence; who leaves makes room.
+// Beyond a hundred there is a sentence; each one that leaves makes room.
 func TestAFullClass(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := open(t, door.Config{Limits: door.Limits{Visits: 3}})

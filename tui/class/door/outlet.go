@@ -27,7 +27,7 @@ type outlet struct {
 	modes   modes  // of the terminal, by what was sent
 	gone    bool   // nothing more can be sent
 	ending  bool   // nothing more will be written
-	hurry   bool   // what is queued is dropped, but for the piece that is being sent
+	over    bool   // what is written is dropped
 	words   string // the last
 
 	done chan struct{} // closed when run has ended
@@ -47,12 +47,15 @@ func (o *outlet) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	defer o.changed.Broadcast()
 	for i, b := range p {
-		for len(o.queue) >= maxOutput && !o.gone && !o.ending {
+		for len(o.queue) >= maxOutput && !o.gone && !o.ending && !o.over {
 			o.changed.Broadcast()
 			o.changed.Wait()
 		}
-		if o.gone || o.ending {
+		switch {
+		case o.gone || o.ending:
 			return i, errGone
+		case o.over:
+			return len(p), nil
 		}
 		if b == '\n' && o.last != '\r' && driverless {
 			o.queue = append(o.queue, '\r')
@@ -88,9 +91,6 @@ func (o *outlet) next() []byte {
 	for len(o.queue) == 0 && !o.ending && !o.gone {
 		o.changed.Wait()
 	}
-	if o.hurry {
-		o.queue, o.hurry = nil, false
-	}
 	if len(o.queue) == 0 && !o.gone {
 		o.queue = []byte(o.modes.back() + o.words)
 		o.words = ""
@@ -106,7 +106,7 @@ func (o *outlet) sent(p []byte, err error) {
 	}
 	o.gone = o.gone || err != nil
 	switch {
-	case o.gone, len(o.queue) == len(p):
+	case o.gone, len(o.queue) <= len(p): // less if it was dropped meanwhile
 		o.queue = nil
 	default:
 		o.queue = o.queue[len(p):]
@@ -114,11 +114,23 @@ func (o *outlet) sent(p []byte, err error) {
 	o.changed.Broadcast()
 }
 
-// finish sends what is still queued (or, in a hurry, drops it), brings the terminal back to what it was, says the last
-// words, and waits until they are sent or cannot be.
-func (o *outlet) finish(words string, hurry bool) {
+// drop drops what is queued, but for the piece that is being sent, and what is written from now on: the visit was ended, and a
+// program that is waiting for room must hear of it.
+func (o *outlet) drop() {
 	o.mu.Lock()
-	o.ending, o.hurry, o.words = true, hurry, words
+	defer o.mu.Unlock()
+	if !o.ending {
+		o.over = true
+		o.queue = nil
+		o.changed.Broadcast()
+	}
+}
+
+// finish sends what is still queued, brings the terminal back to what it was, says the last words, and waits until they
+// are sent or cannot be.
+func (o *outlet) finish(words string) {
+	o.mu.Lock()
+	o.ending, o.words = true, words
 	o.changed.Broadcast()
 	o.mu.Unlock()
 	<-o.done

@@ -57,8 +57,8 @@ func TestNoCommandAndNoFiles(t *testing.T) {
 	})
 }
 
-// What is forwarded elsewhere is refused here, in words: to a host, from a port, of a display, of an agent; and whoever
-// asks has a terminal all the same.
+// What is forwarded elsewhere is refused here, in words: to a host, from a port, of a display, of an agent; the
+// client has a terminal all the same.
 func TestNothingIsForwarded(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := open(t, door.Config{})

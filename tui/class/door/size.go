@@ -26,7 +26,7 @@ func (s *size) set(columns, rows uint32) {
 	}
 	select {
 	case s.changed <- struct{}{}:
-	default: // whoever looks sees this change too
+	default: // the next look sees this change too
 	}
 }
 

@@ -79,18 +79,20 @@ func (v *Visit) run() {
 	if !v.caller.owner {
 		group.Go(v.watch)
 	}
+	stop := context.AfterFunc(v.ctx, v.out.drop)
 	err := v.receive()
 	why := context.Cause(v.ctx)
+	stop()
 	v.cancel(err) // what is typed now is read by nobody
 	words, status := v.lastWords(err, why)
-	sent := why == nil // the visit is over by itself, and what it drew last is worth waiting for
-	if !sent {
-		v.caller.farewell()
-	}
-	if errors.Is(why, errGone) {
+	switch {
+	case errors.Is(why, errGone):
 		v.out.giveUp()
-	}
-	v.out.finish(words, !sent)
+	case why != nil:
+		v.out.drop()
+		v.caller.farewell()
+	} // else the visit is over by itself, and what it drew last is worth waiting for
+	v.out.finish(words)
 	v.caller.farewell()
 	v.caller.hangUp(v.ch, status)
 	group.Wait()

@@ -64,12 +64,12 @@ func (w *wire) Close() error {
 }
 
 func (w *wire) SetDeadline(t time.Time) error {
-	w.in.deadline(t)
-	w.out.deadline(t)
+	w.in.until(&w.in.reading, t)
+	w.out.until(&w.out.writing, t)
 	return nil
 }
-func (w *wire) SetReadDeadline(t time.Time) error  { w.in.deadline(t); return nil }
-func (w *wire) SetWriteDeadline(t time.Time) error { w.out.deadline(t); return nil }
+func (w *wire) SetReadDeadline(t time.Time) error  { w.in.until(&w.in.reading, t); return nil }
+func (w *wire) SetWriteDeadline(t time.Time) error { w.out.until(&w.out.writing, t); return nil }
 
 // lane is one direction, with as much room as a small socket buffer.
 type lane struct {
@@ -78,8 +78,14 @@ type lane struct {
 	held     []byte
 	finished bool // by the writer
 	broken   bool
-	late     bool
-	timer    *time.Timer
+	reading  deadline
+	writing  deadline
+}
+
+// deadline is that of one end.
+type deadline struct {
+	passed bool
+	timer  *time.Timer
 }
 
 const laneRoom = 32 << 10
@@ -95,7 +101,7 @@ func (l *lane) read(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	for {
 		switch {
-		case l.late:
+		case l.reading.passed:
 			return 0, os.ErrDeadlineExceeded
 		case len(l.held) > 0:
 			n := copy(p, l.held)
@@ -114,7 +120,7 @@ func (l *lane) write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	for n := 0; ; l.changed.Wait() {
 		switch {
-		case l.late:
+		case l.writing.passed:
 			return n, os.ErrDeadlineExceeded
 		case l.broken || l.finished:
 			return n, io.ErrClosedPipe
@@ -138,13 +144,13 @@ func (l *lane) set(f func()) {
 func (l *lane) finish() { l.set(func() { l.finished = true }) }
 func (l *lane) break_() { l.set(func() { l.broken = true }) }
 
-func (l *lane) deadline(t time.Time) {
+func (l *lane) until(d *deadline, t time.Time) {
 	l.set(func() {
-		if l.timer != nil {
-			l.timer.Stop()
+		if d.timer != nil {
+			d.timer.Stop()
 		}
-		if l.late = false; !t.IsZero() {
-			l.timer = time.AfterFunc(time.Until(t), func() { l.set(func() { l.late = true }) })
+		if d.passed = false; !t.IsZero() {
+			d.timer = time.AfterFunc(time.Until(t), func() { l.set(func() { d.passed = true }) })
 		}
 	})
 }
