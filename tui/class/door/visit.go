@@ -67,7 +67,7 @@ const (
 	idleTooLong  = "Nothing has moved here for %s, so this terminal is closed. Come in again."
 	cameInAgain  = "You came in again from another terminal, so this one is closed."
 	longEnough   = "This terminal was open for %s, which is the most. Come in again."
-	brokeDown    = "This screen broke down, and the class goes on: come in again. The teacher has been told."
+	brokeDown    = "This screen broke down, and the class goes on: come in again. The teacher sees what happened."
 	typedTooMuch = "More was typed than could be read, so this terminal is closed. Come in again."
 )
 
@@ -200,5 +200,8 @@ func (c *caller) farewell() {
 func (c *caller) hangUp(ch gossh.Channel, status uint32) {
 	_, _ = ch.SendRequest("exit-status", false, gossh.Marshal(struct{ Status uint32 }{status}))
 	_ = ch.Close()
-	c.finishWriting()
+	time.AfterFunc(handsOff, c.finishWriting)
 }
+
+// handsOff is for how long a client may close the connection itself: then ssh does not say that the remote host did.
+const handsOff = 250 * time.Millisecond
