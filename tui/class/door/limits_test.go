@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -350,4 +351,12 @@ func TestRefusalsAreBounded(t *testing.T) {
 		}
 		c.close()
 	})
+}
+
+// slow is an end that reads a little a second.
+type slow struct{ net.Conn }
+
+func (s *slow) Read(p []byte) (int, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.Conn.Read(p[:min(len(p), 2000)])
 }

@@ -42,7 +42,8 @@ func Clean(typed string) string {
 			b.WriteRune(r)
 		}
 	}
-	return cut(strings.Trim(b.String(), "-_."), maxName)
+	// A mark may stand on another letter now: "A!" with an accent on the mark of exclamation.
+	return cut(strings.Trim(norm.NFKC.String(b.String()), "-_."), maxName)
 }
 
 // maxMarks is how many marks a letter may have: Vietnamese and Devanagari need two.

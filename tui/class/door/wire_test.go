@@ -177,11 +177,3 @@ func (s *stoppable) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	return s.Conn.Close()
 }
-
-// slow is an end that reads a little a second.
-type slow struct{ net.Conn }
-
-func (s *slow) Read(p []byte) (int, error) {
-	time.Sleep(100 * time.Millisecond)
-	return s.Conn.Read(p[:min(len(p), 2000)])
-}
