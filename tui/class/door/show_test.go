@@ -119,6 +119,23 @@ func TestAProgramIsEnded(t *testing.T) {
 	})
 }
 
+// A program that panics ends its visit in the same words as any screen does.
+func TestAProgramBreaksDown(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		c := open(t, door.Config{Host: pages("only")})
+		k := c.enter(as{user: "mira"})
+		k.shows("only\n80x24\nkeys:")
+		k.typed("!")
+		k.sees("This screen broke down, and the class goes on")
+		if status := k.over(); status != 1 {
+			t.Errorf("ended with %d", status)
+		}
+		k.atRest()
+		c.mustTell("the screen broke down")
+		c.close()
+	})
+}
+
 // shows waits until the terminal shows something.
 func (k *client) shows(text string) {
 	k.t.Helper()

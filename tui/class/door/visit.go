@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	gossh "golang.org/x/crypto/ssh"
 
 	"kviz/tui/safe"
@@ -181,6 +182,9 @@ func (v *Visit) lastWords(err, why error) (words string, status uint32) {
 		}
 	case errors.As(err, &crash):
 		v.caller.door.refusals.add(Refusal{Addr: v.Addr, Name: v.Name, What: fmt.Sprintf("the screen broke down: %v", crash.Value), Stack: string(crash.Stack)})
+		words, status = brokeDown, 1
+	case errors.Is(err, tea.ErrProgramPanic): // whose stack Bubble Tea has printed
+		v.caller.refused("the screen broke down")
 		words, status = brokeDown, 1
 	case err != nil:
 		words, status = err.Error(), 1
