@@ -64,7 +64,7 @@ func (s *Stage) verdictRows(w, h int) []row {
 	switch {
 	case s.look.Recall != nil && s.look.Recall.Told && s.look.CanNext:
 		below = say("space goes on.", w, theme.Good)
-	case s.asked():
+	case s.asked() && !(s.known() && s.verdict() != nil): // whose verdict shows again what could be said
 		below = s.question(w, h)
 	default:
 		below = s.goals(w, h)
@@ -356,7 +356,7 @@ func beside(rows []row, w int) (two []row, whole bool) {
 			if max(left, w/2-2)+2+right > w {
 				gap = left - r.width() + 2
 			}
-			r = append(append(r, grid.Span{Text: strings.Repeat(" ", gap), Style: theme.Text}), rows[half+i]...)
+			r = append(append(r, grid.Span{Text: strings.Repeat(" ", max(gap, 1)), Style: theme.Text}), rows[half+i]...)
 		}
 		rows[i] = r.cut(w)
 	}
