@@ -130,6 +130,9 @@ func (c *Cluster) Close() error {
 // Kernel is the kernel the cluster runs on.
 func (c *Cluster) Kernel() *sim.Kernel { return c.kernel }
 
+// Busy is for how long the cluster has worked; see [sim.Kernel.Busy].
+func (c *Cluster) Busy() time.Duration { return c.kernel.Busy() }
+
 // Server is the cluster's first API server.
 func (c *Cluster) Server() *apiserver.Server { return c.servers.first }
 

@@ -16,6 +16,7 @@ type inbox struct {
 	isEnd   bool
 	end     chan struct{}
 	pending atomic.Int64
+	busy    busy
 }
 
 func (b *inbox) put(fn func(), control bool) bool {
@@ -82,17 +83,20 @@ func (b *inbox) waiting() int {
 // limit), and returns how long that took.
 func (b *inbox) wait(d time.Duration) time.Duration {
 	begun := time.Now()
+	b.busy.rest(begun)
 	if d <= 0 {
 		<-b.wake
-		return time.Since(begun)
+	} else {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-b.wake:
+		case <-timer.C:
+		}
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-b.wake:
-	case <-timer.C:
-	}
-	return time.Since(begun)
+	now := time.Now()
+	b.busy.begin(now)
+	return now.Sub(begun)
 }
 
 func (b *inbox) stop() {

@@ -176,6 +176,8 @@ func (k *Kernel) Run(ctx context.Context) (err error) {
 		err = k.failure // also that of a task's deferred calls
 	}()
 	k.pace.anchor(k.now)
+	k.inbox.busy.begin(time.Now())
+	defer func() { k.inbox.busy.rest(time.Now()) }()
 	for !k.inbox.stopped() {
 		k.drain()
 		if k.failure != nil || k.inbox.stopped() {
