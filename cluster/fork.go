@@ -30,6 +30,7 @@ type ForkConfig struct {
 	Speed    float64                    // from there on: virtual seconds per real second; 0 is as fast as possible
 	Demand   bool                       // from there on, as Config has it
 	Limit    int                        // events kept in memory, as Config has it
+	Quota    int64                      // from there on, as Config has it; 0 is as it was
 	Progress func(control.ForkProgress) // told now and then; nil: nobody is told
 	Version  string                     // of kviz, for the trace
 }
@@ -103,6 +104,9 @@ func Fork(ctx context.Context, past []*trace.Event, f ForkConfig) (*Cluster, err
 	}
 	if !f.Unchecked {
 		c.etcd.leadAs(LeaderAt(past, f.At))
+	}
+	if f.Quota > 0 {
+		c.etcd.quota.Store(f.Quota)
 	}
 	err = c.Speed(f.Speed)
 	if err == nil && f.Demand {
