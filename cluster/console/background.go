@@ -179,6 +179,7 @@ func (s *Session) start(ctx context.Context, number string) error {
 		return err
 	}
 	inner := s.c.NewSession()
+	inner.guard = s.guard
 	inner.within, inner.source, inner.script, inner.columns = s.within, s.source, s.script, s.columns
 	inner.group, inner.bodies, inner.job, inner.stdin = s.group, s.bodies, j, s.group.null
 	inner.out = &output{to: [2]io.Writer{below(hc.Stdout), below(hc.Stderr)}, held: true}

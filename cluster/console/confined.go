@@ -19,11 +19,12 @@ import (
 // has elsewhere is not there for it, whichever way it is named: by its absolute path, by ..,
 // or through a symbolic link.
 type confinement struct {
-	dir  string // without symbolic links
-	root *os.Root
+	dir   string // without symbolic links
+	root  *os.Root
+	guard control.Guard // of what is written; nil: nobody counts
 }
 
-func confine(dir string) (*confinement, error) {
+func confine(dir string, guard control.Guard) (*confinement, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func confine(dir string) (*confinement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &confinement{real, root}, nil
+	return &confinement{real, root, guard}, nil
 }
 
 // rel is the way from the folder to what a name means in dir, as [os.Root] wants it.
@@ -43,7 +44,7 @@ func (c *confinement) rel(dir, name string) (string, error) {
 	}
 	rel, err := filepath.Rel(c.dir, filepath.Clean(at))
 	if err != nil || !filepath.IsLocal(rel) && rel != "." {
-		return "", fmt.Errorf("%s: the script of a lesson out of a bundle reaches no files but those of its own folder", name)
+		return "", fmt.Errorf("%s: this is outside the only folder that can be reached here", name)
 	}
 	return rel, nil
 }
@@ -52,7 +53,7 @@ func (c *confinement) rel(dir, name string) (string, error) {
 // symbolic link is refused too.
 func (c *confinement) reach(dir, name string) (string, error) {
 	if c.root == nil {
-		return "", fmt.Errorf("%s: the folder of the lesson has gone", name)
+		return "", fmt.Errorf("%s: the folder has gone", name)
 	}
 	rel, err := c.rel(dir, name)
 	if err != nil {
@@ -72,13 +73,43 @@ func (c *confinement) reach(dir, name string) (string, error) {
 // create opens a file of the folder for writing.
 func (c *confinement) create(dir, name string, how int) (io.WriteCloser, error) {
 	if c.root == nil {
-		return nil, fmt.Errorf("%s: the folder of the lesson has gone", name)
+		return nil, fmt.Errorf("%s: the folder has gone", name)
 	}
 	rel, err := c.rel(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	return c.root.OpenFile(rel, how, 0o666)
+	f, err := c.root.OpenFile(rel, how, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return c.counted(f), nil
+}
+
+// counted is a file whose guard is asked before anything is written to it.
+func (c *confinement) counted(f *os.File) io.ReadWriteCloser {
+	if c.guard == nil {
+		return f
+	}
+	return guardedFile{f, c.guard}
+}
+
+type guardedFile struct {
+	*os.File
+	guard control.Guard
+}
+
+// Write is [io.Writer].
+func (f guardedFile) Write(p []byte) (int, error) {
+	if err := f.guard.File(len(p)); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+// ReadFrom is [io.ReaderFrom], so that nothing is copied past Write.
+func (f guardedFile) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{f}, r)
 }
 
 // options has a shell see the folder alone: in redirections, globs, tests, cd and source.
@@ -101,7 +132,14 @@ func (c *confinement) options() []interp.RunnerOption {
 			if err != nil {
 				return nil, err
 			}
-			return c.root.OpenFile(rel, flag, perm)
+			f, err := c.root.OpenFile(rel, flag, perm)
+			if err != nil {
+				return nil, err
+			}
+			if flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+				return f, nil // of which the shell makes the standard input as it is
+			}
+			return c.counted(f), nil
 		}),
 		interp.ReadDirHandler2(func(ctx context.Context, name string) ([]fs.DirEntry, error) {
 			rel, err := in(ctx, name)
@@ -136,12 +174,15 @@ func (c *confinement) options() []interp.RunnerOption {
 func (c *Console) execWithin(ctx context.Context, line string, streams control.Streams) int {
 	s := c.NewSession()
 	var err error
-	if s.within, err = confine(streams.Within); err != nil {
+	s.guard = streams.Guard
+	if s.within, err = confine(streams.Within, s.guard); err != nil {
 		fmt.Fprintf(orDiscard(streams.Err), "console: %v\n", err)
 		return 1
 	}
 	defer s.within.root.Close()
 	s.busy.Lock()
 	defer s.busy.Unlock()
+	computes(s.guard, 1)
+	defer computes(s.guard, -1)
 	return s.exec(ctx, "", line, streams)
 }

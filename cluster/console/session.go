@@ -26,7 +26,8 @@ import (
 // Session is one shell: its variables, functions and working directory.
 type Session struct {
 	c      *Console
-	within *confinement // nil: it reaches every file
+	within *confinement  // nil: it reaches every file
+	guard  control.Guard // of a confined one; nil: it may cost what it likes
 	busy   sync.Mutex
 	runner *interp.Runner
 
@@ -122,6 +123,9 @@ func (s *Session) exec(ctx context.Context, dir, line string, io control.Streams
 		fmt.Fprintf(io.Err, "%v\n", err)
 		return 2
 	}
+	if s.guard != nil {
+		ticks(file)
+	}
 	return s.run(ctx, io, func(ctx context.Context) error {
 		if s.script {
 			var end func()
@@ -184,7 +188,7 @@ func (s *Session) run(ctx context.Context, streams control.Streams, do func(cont
 		return int(code)
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "%v\n", err)
+		s.broken(errOut, err)
 		return 1
 	}
 	return 0
@@ -298,6 +302,9 @@ func help(ctx context.Context, args []string) ([]string, error) {
 		return nil, fmt.Errorf("%s: too many functions or scripts run in one another", args[0])
 	}
 	s := session(ctx)
+	if err := s.guards(ctx, args); err != nil {
+		return nil, err
+	}
 	if args, err := s.calls(ctx, args); err != nil || len(args) != 1 || args[0] != "help" {
 		return args, err
 	}
@@ -333,6 +340,9 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		s := session(ctx)
 		hc := interp.HandlerCtx(ctx)
+		if args[0] == tick {
+			return ticked(args)
+		}
 		if args[0] == startJob {
 			return s.started(s.start(ctx, args[1]), hc)
 		}
@@ -345,6 +355,11 @@ func handle(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		}
 		if s.within != nil {
 			inv.Lend, inv.Within = nil, func(name string) (string, error) { return s.within.reach(hc.Dir, name) }
+		}
+		if s.guard != nil {
+			inv.Out, inv.Err = s.guard.Output(inv.Out), s.guard.Output(inv.Err)
+			computes(s.guard, -1)
+			defer computes(s.guard, 1)
 		}
 		if inv.In == nil {
 			inv.In = strings.NewReader("")

@@ -89,6 +89,7 @@ func (s *Session) subshell(ctx context.Context, inv *command.Invocation, text, n
 	}
 	inner.group, inner.turn, inner.job = s.group, s.turn, s.job
 	inner.out = &output{to: [2]io.Writer{inv.Out, inv.Err}}
+	inner.guard = s.guard
 	inner.within, inner.source, inner.script, inner.columns, inner.lend, inner.stdin = s.within, s.source, s.script, s.columns, s.lend, s.stdin
 	var exported []string
 	if inv.Env != nil {
@@ -118,12 +119,17 @@ func (s *Session) subshell(ctx context.Context, inv *command.Invocation, text, n
 		return 2
 	}
 	inner.runner = runner
+	if s.guard != nil {
+		ticks(file)
+	}
+	computes(s.guard, 1)
+	defer computes(s.guard, -1)
 	err = runner.Run(context.WithValue(context.WithValue(ctx, shellOf{}, inner), shellDepth{}, depth+1), file)
 	if code, ok := interp.IsExitStatus(err); ok {
 		return int(code)
 	}
 	if err != nil {
-		fmt.Fprintf(inv.Err, "%v\n", err)
+		s.broken(inv.Err, err)
 		return 1
 	}
 	return 0

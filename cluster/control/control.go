@@ -86,10 +86,24 @@ type Streams struct {
 	// whom the person does not know: it runs in a shell of its own, which begins there, and the
 	// terminal is not lent to it. "" is every folder.
 	Within string
+	// Guard bounds what the line may cost; nil: nothing does. It is kept only where Within is set.
+	Guard Guard
 	// Behind is closed once the person types on while the line runs: at once for a line
 	// that ends in &. The console's shell is then free as it was before the line, which
 	// goes on in a shell of its own. Nil: the console's shell waits for the line's end.
 	Behind <-chan struct{}
+}
+
+// Guard bounds what a line may cost that somebody else wrote. Its methods are called from any goroutine.
+type Guard interface {
+	// Command is asked before each command of the shell; its error ends the line.
+	Command(args []string) error
+	// Computes says with 1 that one more shell computes by itself, with -1 that one waits for a command, or has ended.
+	Computes(by int)
+	// Output bounds what a command prints, to the screen, into a pipe or into a file.
+	Output(to io.Writer) io.Writer
+	// File is asked before so many more bytes are written to a file of the folder.
+	File(bytes int) error
 }
 
 // Lend runs a program of the person's own machine, such as the editor that kubectl
