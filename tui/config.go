@@ -17,6 +17,8 @@ import (
 	"context"
 	"io"
 
+	tea "charm.land/bubbletea/v2"
+
 	"kviz/cluster/control"
 	"kviz/cluster/view"
 	"kviz/tui/console"
@@ -93,6 +95,18 @@ type Config struct {
 	// Beside, if set, runs beside the explorer until ctx ends. It calls changed after it has
 	// changed what the lessons show.
 	Beside func(ctx context.Context, changed func()) error
+
+	// Taken says that a lesson is under way in Lessons, with which the explorer goes on.
+	Taken bool
+	// Leaves says where leaving leads, "back to the class"; "" is out of kviz.
+	Leaves string
+	// Typed, if set, is what stands in the console's line at the beginning, and is set to what stands there at the end.
+	Typed *string
+	// Messages come from outside while the explorer runs: [tea.WindowSizeMsg] where Output is no terminal of this
+	// process, [Told], [Called].
+	Messages <-chan tea.Msg
+	// Options are more options of the program, after the explorer's own.
+	Options []tea.ProgramOption
 
 	// Plain tells in lines of text what happens, instead of showing a screen, and takes
 	// commands for the console from Input.

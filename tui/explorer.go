@@ -48,6 +48,7 @@ type Explorer struct {
 	hush     bool   // routine is hidden on the picture
 	dragging bool   // the mouse holds the scrubber
 	leaveFor string // the recording to open after this
+	obeys    bool   // somebody has called the person back, who goes (see Called)
 }
 
 // New makes the model. Nothing runs before the program sends it messages.
@@ -70,6 +71,9 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 	if err := m.keys.Rebind(cfg.Keys); err != nil {
 		return nil, err
 	}
+	if cfg.Leaves != "" {
+		m.keys.Reword(keymap.Quit, cfg.Leaves, "Leave this run, and go "+cfg.Leaves+".")
+	}
 	if cfg.Damage != nil {
 		m.say(cfg.Damage.Error() + "; what came before that is here")
 	}
@@ -80,6 +84,7 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 	if cfg.Lesson != "" {
 		m.perform(action.Begin(cfg.Lesson))
 	}
+	m.arrive()
 	return m, nil
 }
 

@@ -47,6 +47,9 @@ func (m *Explorer) perform(a action.Action) tea.Cmd {
 		return m.copy(a.Text)
 	case action.Quit:
 		return tea.Quit
+	case action.Obey:
+		m.obeys = true
+		return tea.Quit
 	case action.Suspend:
 		return tea.Suspend
 	case action.Recording:

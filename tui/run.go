@@ -81,6 +81,9 @@ func Run(ctx context.Context, cfg Config) error {
 			program.Send(bootDone{c, err})
 		})
 	}
+	if cfg.Messages != nil {
+		group.Go(func() { forward(ctx, cfg.Messages, program.Send) })
+	}
 	if cfg.Beside != nil {
 		group.Go(func() {
 			program.Send(besideDone{cfg.Beside(ctx, func() { program.Send(lessonChanged{}) })})
@@ -91,6 +94,12 @@ func Run(ctx context.Context, cfg Config) error {
 	cancel()
 	if crash := group.Crash(); crash != nil {
 		return fmt.Errorf("the explorer broke down: %w", crash)
+	}
+	if cfg.Typed != nil {
+		*cfg.Typed = m.drawer.Draft()
+	}
+	if err == nil && m.obeys {
+		return ErrCalled
 	}
 	if err == nil && m.leaveFor != "" {
 		return &OpenRecording{m.leaveFor}
@@ -125,7 +134,7 @@ func options(ctx context.Context, cfg Config, noColor bool) []tea.ProgramOption 
 	if p, ok := profile(cfg, noColor); ok {
 		opts = append(opts, tea.WithColorProfile(p))
 	}
-	return opts
+	return append(opts, cfg.Options...)
 }
 
 // profile is how many colours are written, where that is not what the terminal can show. Far away it is 256 at most:

@@ -44,6 +44,9 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if cmd, ours := m.mouse(msg); ours {
 		return m, tea.Batch(cmd, m.tick())
 	}
+	if m.hosted(msg) {
+		return m, m.tick()
+	}
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:

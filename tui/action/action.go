@@ -171,6 +171,7 @@ type (
 	Watch     struct{ Name string } // begin a tour, one of those below
 	Explore   struct{}
 	Quit      struct{} // end the explorer, without a question
+	Obey      struct{} // end it, and go where the person was called
 	Suspend   struct{}
 )
 

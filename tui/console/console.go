@@ -318,6 +318,10 @@ func (c *Console) Run(ctx context.Context, g *safe.Group, cl Shell, absent, line
 	})
 }
 
+// Draft is what stands in the line, and has not been run; SetDraft puts something there.
+func (c *Console) Draft() string        { return c.line.String() }
+func (c *Console) SetDraft(line string) { c.line.Set(line) }
+
 // Interrupt ends the command in the foreground and reports whether there was one to end.
 func (c *Console) Interrupt() bool {
 	c.mu.Lock()

@@ -192,6 +192,16 @@ func (m *Map) Rebind(keys map[string][]string) error {
 	return nil
 }
 
+// Reword says in other words what an action does.
+func (m *Map) Reword(action, words, means string) {
+	if i, ok := m.byID[action]; ok {
+		b := m.list[i]
+		b.SetHelp(b.Help().Key, words)
+		b.Means = means
+		m.list[i] = b
+	}
+}
+
 // Label is how a key is written on the screen.
 func Label(key string) string {
 	switch key {

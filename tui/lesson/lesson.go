@@ -113,6 +113,15 @@ func (l *Lesson) Begin(id string, up bool, width int) action.Action {
 	return action.All{action.Explore{}, l.Update()}
 }
 
+// GoOn shows a lesson that is under way already.
+func (l *Lesson) GoOn(width int) action.Action {
+	if l.None() {
+		return none
+	}
+	l.open, l.large = true, layout.Narrow(width)
+	return l.Update()
+}
+
 // Up begins the lesson that has waited for the cluster, if there is one.
 func (l *Lesson) Up(width int) action.Action {
 	if l.next == "" {

@@ -1,0 +1,68 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/cluster/view"
+	"kviz/raftstore/steady"
+	"kviz/tui/tuitest"
+)
+
+// An explorer on somebody else's terminal is told its size and what there is to say, and the person goes back with one key
+// when they are called; what they were typing stands there when they come again.
+func TestAnExplorerThatIsCalledBack(t *testing.T) {
+	c := tuitest.NewCluster(tuitest.Story(), 300)
+	h := view.NewHistory(c.Trace())
+	draft := ""
+	visit := func(keys ...any) error {
+		term := newTerminal(120, 40)
+		from, done := make(chan tea.Msg), make(chan error, 1)
+		var m *Explorer
+		go func() {
+			done <- Run(t.Context(), Config{
+				Cluster: c, History: h, Theme: "dark", Remote: true, Leaves: "back to the class", Input: term.in, Output: term,
+				Environ: plainTerminal, Size: [2]int{80, 24}, Messages: from, Typed: &draft, done: func(e *Explorer) { m = e },
+			})
+		}()
+		term.await(t, "PAUSED")
+		for _, k := range keys {
+			switch k := k.(type) {
+			case tea.WindowSizeMsg:
+				from <- k
+				steady.Until(t, "the new size", func() bool { return strings.Contains(term.bytes(), "back to the class") })
+			case tea.Msg:
+				if text, is := k.(string); is {
+					if text, is = strings.CutPrefix(text, "see:"); is {
+						term.await(t, text)
+						continue
+					}
+					if _, err := term.typ.Write([]byte(text)); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				from <- k
+			}
+		}
+		err := <-done
+		if m == nil {
+			t.Fatal("no explorer")
+		}
+		return err
+	}
+	err := visit(tea.WindowSizeMsg{Width: 120, Height: 40}, Told{"the hall says something"}, "see:the hall says something",
+		":kubectl get po", "see:kubectl get po", Called{By: "Ada", Text: "Your run stays for ten minutes."}, "see:Ada calls everybody back", "\r")
+	if !errors.Is(err, ErrCalled) {
+		t.Fatalf("called back, and it ends with %v", err)
+	}
+	if draft != "kubectl get po" {
+		t.Errorf("what was typed is %q", draft)
+	}
+	if err := visit("see:kubectl get po", "\x03", "\x03", "\x03"); err != nil {
+		t.Fatal(err)
+	}
+}
