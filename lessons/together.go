@@ -132,6 +132,27 @@ func (p *Player) Words(beat string, a Answer) string {
 	}
 }
 
+// HintsOf are all that a beat has to say to those who are stuck in it, as the names are now; none of a beat to which the
+// lesson has not come.
+func (p *Player) HintsOf(beat string) (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.beats == nil {
+		return nil
+	}
+	for _, step := range p.lesson.Steps[:p.beats.at+1] {
+		if step.ID != beat {
+			continue
+		}
+		for _, g := range step.Goals {
+			for _, h := range g.Hints {
+				all = append(all, p.beats.fill(step, h.Text))
+			}
+		}
+	}
+	return all
+}
+
 // answered is the lesson with one answer; no step where the lesson has no such question, or has not come to it.
 func (p *Player) answered(beat string, a Answer) (*playing, *Step, *Session) {
 	p.mu.Lock()

@@ -181,6 +181,10 @@ func (s *Stage) drawPicture(g *grid.Grid, a grid.Area) {
 	}
 	s.picture.room = makeRoom(a, s.ringed())
 	s.missing = s.rings(a)
+	if s.projected {
+		s.expectations(a)
+		return
+	}
 	s.homeless = s.ghosts(a, b.Ghosts)
 	s.drawPointer(a)
 	note, style := s.pace()

@@ -27,7 +27,8 @@ func (s *Stage) ghosts(a grid.Area, all []lessons.GhostLook) (missing []string) 
 			if r.Empty() {
 				continue
 			}
-			if at, ok := haunt(a, r, ghost.Says, same); ok {
+			long, short := spoken(ghost.Says)
+			if at, ok := haunt(a, r, long, short, theme.Muted, same); ok {
 				stands, same = true, append(same, at)
 			}
 		}
@@ -62,15 +63,18 @@ func (p *picture) cells(name string) []string {
 	return all
 }
 
+// spoken is a ghost in words, and in fewer.
+func spoken(says string) (long, short string) {
+	if says == "" {
+		return ghostly + " you", ghostly + " you"
+	}
+	return ghostly + " you: " + says, ghostly + " " + says
+}
+
 // haunt draws a ghost beside cells of the screen, where nothing stands: inside of a box, else below
 // them, above them, or to either side. Where the same stands there already it is not said again. It
 // gives the place, and reports whether there was room.
-func haunt(a grid.Area, r grid.Rect, says string, same []grid.Rect) (grid.Rect, bool) {
-	long, short := ghostly+" you: "+says, ghostly+" "+says
-	if says == "" {
-		long = ghostly + " you"
-		short = long
-	}
+func haunt(a grid.Area, r grid.Rect, long, short string, st grid.Style, same []grid.Rect) (grid.Rect, bool) {
 	said := slices.IndexFunc(same, func(s grid.Rect) bool { return touches(s, r) })
 	if w := grid.Width(long); said >= 0 && !free(a, r.X-1, r.Y+r.H, w+2) && !free(a, r.X-1, r.Y-1, w+2) {
 		return same[said], true
@@ -81,7 +85,7 @@ func haunt(a grid.Area, r grid.Rect, says string, same []grid.Rect) (grid.Rect, 
 			if !free(a, at.X-1, at.Y, w+2) {
 				continue
 			}
-			a.Screen(at).Text(0, 0, text, theme.Muted)
+			a.Screen(at).Text(0, 0, text, st)
 			return at, true
 		}
 	}

@@ -50,6 +50,9 @@ type Stage struct {
 	plain    *theme.Theme  // looks are told apart as in this theme; nil: by their roles
 	follows  bool          // it stands where another stage does
 	extra    []string      // rings in the place of those of the beat
+
+	projected bool       // nothing of a learner's own stands on the picture
+	expected  []Expected // what a class has said of it
 }
 
 // plan is what a plan was made for.

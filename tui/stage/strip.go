@@ -373,7 +373,7 @@ func (r row) width() (w int) {
 
 // cut is a row of at most so many columns, its last words cut.
 func (r row) cut(w int) row {
-	if over := r.width() - w; over > 0 {
+	if over := r.width() - w; over > 0 && len(r) > 0 {
 		last := &r[len(r)-1]
 		last.Text = grid.Cut(last.Text, grid.Width(last.Text)-over)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kviz/tui/grid"
+	"kviz/tui/theme"
 )
 
 func first(rows []row, _ bool) []row { return rows }
@@ -55,7 +56,8 @@ func TestGhostsThatSayTheSame(t *testing.T) {
 		if r.X == 2 {
 			a.Text(2, 3, "one of a few", 0)
 		}
-		at, ok := haunt(a, r, "gone", same)
+		long, short := spoken("gone")
+		at, ok := haunt(a, r, long, short, theme.Muted, same)
 		if !ok {
 			t.Fatalf("there is no room beside %+v:\n%s", r, g.Plane())
 		}
