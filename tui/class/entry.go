@@ -27,6 +27,9 @@ type Entry struct {
 	Of      int             `json:"of,omitempty"`      //
 	By      int             `json:"by,omitempty"`      // of pace: 1 is too fast, -1 too slow
 	Mistake bool            `json:"mistake,omitempty"` // of own: the beat cannot be done any more
+	Hints   int             `json:"hints,omitempty"`   // of helped: hints taken, goals that kviz met, undos
+	Shown   int             `json:"shown,omitempty"`   //
+	Undone  int             `json:"undone,omitempty"`  //
 }
 
 // The kinds of entries.
@@ -40,6 +43,7 @@ const (
 	Judged   = "judged"   // an answer turned out right or wrong
 	Gated    = "gate"     // a gate is open or closed
 	Own      = "own"      // how far a student is in a run of their own
+	Helped   = "helped"   // which help a student has taken in a beat, in all
 	Returned = "returned" // a student follows again
 	Hand     = "hand"     // a student's hand goes up (state "up") or down
 	Asked    = "question" // a student asks

@@ -52,7 +52,7 @@ func (r *Room) tally(beat string) (all []Share, given int) {
 			continue
 		}
 		given++
-		words := r.words[beat][name]
+		words := s.Said[beat]
 		i, seen := by[words]
 		if !seen {
 			i = len(all)

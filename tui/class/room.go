@@ -25,15 +25,15 @@ type Room struct {
 	failed  error     // why nothing is kept any more
 
 	lesson string
-	beat   string // where the class is
+	opened time.Time // for the first time
+	beat   string    // where the class is
 	since  time.Time
 	seats  map[string]*Seat // by name
 	order  []string         // names as they came
 	polls  map[string]string
 	asked  []string // beats with polls, in their order
 	gates  map[string]string
-	words  map[string]map[string]string // answers in words, by beat and student
-	pace   map[string]int               // the newest, by student
+	pace   map[string]int // the newest, by student
 	asks   []Question
 	called uint64
 	last   uint64 // rises with each entry
@@ -49,7 +49,7 @@ type Question struct {
 func NewRoom(now func() time.Time, w io.Writer) *Room {
 	return &Room{
 		now: now, journal: w, seats: map[string]*Seat{}, polls: map[string]string{}, gates: map[string]string{},
-		words: map[string]map[string]string{}, pace: map[string]int{},
+		pace: map[string]int{},
 	}
 }
 
@@ -96,20 +96,23 @@ func (r *Room) apply(e Entry) {
 	switch e.T {
 	case Opened:
 		r.lesson, r.since = e.Lesson, e.At
+		if r.opened.IsZero() {
+			r.opened = e.At
+		}
 	case Joined:
 		if s == nil {
-			s = &Seat{Name: e.Name, Joined: e.At, Answers: map[string]lessons.Answer{}, Right: map[string]bool{}, Passed: map[string]bool{}}
+			s = &Seat{Name: e.Name, Joined: e.At, Answers: map[string]lessons.Answer{}, Right: map[string]bool{}, Said: map[string]string{}, Passed: map[string]bool{}, Work: map[string]Work{}}
 			r.seats[e.Name], r.order = s, append(r.order, e.Name)
 		}
+		s.goes(cmp.Or(s.Beat, r.beat), e.At)
 		s.Here++
-		s.Beat = cmp.Or(s.Beat, r.beat)
 	case At:
 		if r.beat != e.Beat {
 			r.beat, r.since = e.Beat, e.At
 		}
 		for _, s := range r.seats {
 			if !s.Alone {
-				s.Beat = e.Beat
+				s.goes(e.Beat, e.At)
 			}
 		}
 	case Polled:
@@ -134,17 +137,16 @@ func (r *Room) apply(e Entry) {
 func (r *Room) applyTo(s *Seat, e Entry) {
 	switch e.T {
 	case Left:
+		s.counts(e.At)
 		s.Here = max(s.Here-1, 0)
 	case Answered:
 		if e.Answer == nil {
 			delete(s.Answers, e.Beat)
+			delete(s.Said, e.Beat)
 			return
 		}
 		s.Answers[e.Beat] = *e.Answer
-		if r.words[e.Beat] == nil {
-			r.words[e.Beat] = map[string]string{}
-		}
-		r.words[e.Beat][s.Name] = e.Words
+		s.Said[e.Beat] = e.Words
 	case Judged:
 		if e.Right != nil {
 			s.Right[e.Beat] = *e.Right
@@ -153,12 +155,17 @@ func (r *Room) applyTo(s *Seat, e Entry) {
 		if e.Done > s.Done || !s.Alone || s.Beat != e.Beat {
 			s.Since = e.At
 		}
-		s.Alone, s.Beat, s.Done, s.Of, s.Miss, s.Broken = true, e.Beat, e.Done, e.Of, e.Words, e.Mistake
+		s.goes(e.Beat, e.At)
+		s.Alone, s.Done, s.Of, s.Miss, s.Broken = true, e.Done, e.Of, e.Words, e.Mistake
+		s.works(e.Beat, func(w *Work) { w.Done, w.Of = e.Done, e.Of })
 		if e.Of > 0 && e.Done == e.Of {
 			s.Passed[e.Beat] = true
 		}
 	case Returned:
-		s.Alone, s.Beat, s.Done, s.Of, s.Miss, s.Broken = false, r.beat, 0, 0, "", false
+		s.goes(r.beat, e.At)
+		s.Alone, s.Done, s.Of, s.Miss, s.Broken = false, 0, 0, "", false
+	case Helped:
+		s.works(e.Beat, func(w *Work) { w.Hints, w.Shown, w.Undone = e.Hints, e.Shown, e.Undone })
 	case Hand:
 		s.Hand = e.State == "up"
 	case Asked:
@@ -271,6 +278,19 @@ func (r *Room) Progress(name, beat string, done, of int, miss string, broken boo
 	r.put(Entry{T: Own, Name: name, Beat: beat, Done: done, Of: of, Words: miss, Mistake: broken})
 }
 
+// Help is which help a student has taken in a beat of a run of their own, in all: hints, goals that kviz met, and undos.
+func (r *Room) Help(name, beat string, hints, shown, undone int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.seats[name]
+	if s == nil {
+		return
+	}
+	if w := s.Work[beat]; w.Hints != hints || w.Shown != shown || w.Undone != undone {
+		r.put(Entry{T: Helped, Name: name, Beat: beat, Hints: hints, Shown: shown, Undone: undone})
+	}
+}
+
 // Back is a student who follows again.
 func (r *Room) Back(name string) { r.of(name, Entry{T: Returned}) }
 
@@ -301,6 +321,7 @@ func (r *Room) Paces(name string, by int) { r.of(name, Entry{T: Pace, By: by}) }
 type State struct {
 	No        uint64 // rises with every change
 	Lesson    string
+	Opened    time.Time // when the class began, also where its process was started again
 	Beat      string
 	Since     time.Time // when the class came to the beat
 	Seats     []Seat    // in the order in which students came
@@ -320,11 +341,13 @@ func (r *Room) State() *State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &State{
-		No: r.last, Lesson: r.lesson, Beat: r.beat, Since: r.since, Questions: slices.Clone(r.asks),
+		No: r.last, Lesson: r.lesson, Opened: r.opened, Beat: r.beat, Since: r.since, Questions: slices.Clone(r.asks),
 		Called: r.called, Polls: map[string]Poll{}, Gates: map[string]Gate{}, Asked: slices.Clone(r.asked),
 	}
+	now := r.now()
 	for _, name := range r.order {
 		seat := r.seats[name].copy()
+		seat.counts(now)
 		s.Seats = append(s.Seats, seat)
 		if seat.Here == 0 {
 			continue
@@ -369,5 +392,6 @@ func (s *State) Seat(name string) (Seat, bool) {
 func (s *Seat) copy() Seat {
 	c := *s
 	c.Answers, c.Right, c.Passed = maps.Clone(s.Answers), maps.Clone(s.Right), maps.Clone(s.Passed)
+	c.Said, c.Work = maps.Clone(s.Said), maps.Clone(s.Work)
 	return c
 }

@@ -22,8 +22,47 @@ type Seat struct {
 	Asks    string // the newest question
 	Hint    string // what the teacher has sent
 	Answers map[string]lessons.Answer
-	Right   map[string]bool // by beat, of answers that were judged
-	Passed  map[string]bool // gates, by beat
+	Right   map[string]bool   // by beat, of answers that were judged
+	Said    map[string]string // answers in words, by beat
+	Passed  map[string]bool   // gates, by beat
+	Work    map[string]Work   // by beat
+	came    time.Time         // to the beat
+}
+
+// Work is what a student has done in a beat.
+type Work struct {
+	Done, Of             int // goals met, in a run of their own
+	Hints, Shown, Undone int // hints taken, goals that kviz met, undos
+	Took                 time.Duration
+}
+
+// Hints is how many hints a student has taken.
+func (s *Seat) Hints() (n int) {
+	for _, w := range s.Work {
+		n += w.Hints
+	}
+	return n
+}
+
+// goes has a student be in a beat from now on. Time counts while a terminal of theirs is there.
+func (s *Seat) goes(beat string, now time.Time) {
+	s.counts(now)
+	s.Beat = beat
+}
+
+// counts adds the time that has passed to the beat's.
+func (s *Seat) counts(now time.Time) {
+	if s.Here > 0 && s.Beat != "" && !s.came.IsZero() {
+		s.works(s.Beat, func(w *Work) { w.Took += max(now.Sub(s.came), 0) })
+	}
+	s.came = now
+}
+
+// works changes what a student has done in a beat.
+func (s *Seat) works(beat string, change func(*Work)) {
+	w := s.Work[beat]
+	change(&w)
+	s.Work[beat] = w
 }
 
 // StuckAfter is how long a student makes no progress at a gate before they count as stuck.
