@@ -275,6 +275,7 @@ type Look struct {
 	Recorded *view.History // the beat is that of a recording, which it belongs to, until the scene is set; else nil
 	ID       string
 	Title    string
+	Version  int    // of the lesson
 	Trouble  string // what the lesson cannot do
 	Within   string // the folder that what it offers is confined to; "" where it is kviz' own, or the learner's
 	Wrong    string // what is the matter with the text that its author has saved
@@ -345,7 +346,7 @@ func (p *Player) Look() Look {
 
 // lookBeat is Look in a lesson in beats. The lock is held.
 func (p *Player) lookBeat() Look {
-	look := Look{Active: true, Title: p.lesson.Title, ID: p.lesson.ID, Steps: len(p.lesson.Steps), Step: p.step + 1, Text: "Setting the scene …", Wrong: p.wrong}
+	look := Look{Active: true, Title: p.lesson.Title, ID: p.lesson.ID, Version: p.lesson.Version, Steps: len(p.lesson.Steps), Step: p.step + 1, Text: "Setting the scene …", Wrong: p.wrong}
 	if p.lesson.Bundled {
 		look.Within = p.folder
 	}

@@ -139,28 +139,38 @@ func (r *rerun) through() error {
 
 // Replay goes through a lesson by its recording, and has screen look at each beat where it stood.
 func (l *Lesson) Replay(events []*trace.Event, marks *Marks, screen Screen) error {
+	_, err := l.replay(events, marks, screen)
+	return err
+}
+
+// replay is [Lesson.Replay], with the attempt as it is at the end: what came of every question is known then.
+func (l *Lesson) replay(events []*trace.Event, marks *Marks, screen Screen) (*Attempt, error) {
 	if len(marks.Beats) != len(l.Steps) {
-		return errors.New("the recording has other beats than the lesson")
+		return nil, errors.New("the recording has other beats than the lesson")
 	}
 	r, err := l.rerun(events, marks)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var wrong []error
 	revealed := map[string]bool{}
 	for i, step := range l.Steps {
 		if err := r.through(); err != nil {
-			return err
+			return nil, err
 		}
 		r.history.CatchUp(0)
-		if _, err := screen.Prove(r.shows(i, revealed), r.history); err != nil {
+		look := r.shows(i, revealed)
+		if _, err := screen.Prove(look, r.history); err != nil {
 			wrong = append(wrong, fmt.Errorf("beat %q: %w", step.ID, err))
+		}
+		if look.Beat.Point != "" {
+			r.pointAmong(step, screen.Cells(look, r.history))
 		}
 		if i+1 < len(l.Steps) {
 			r.Enter(i + 1)
 		}
 	}
-	return errors.Join(wrong...)
+	return r.Attempt, errors.Join(wrong...)
 }
 
 // shows is what the beat under way shows now, to somebody who looks at it alone and has answered nothing; of what
@@ -169,6 +179,6 @@ func (a *Attempt) shows(beat int, revealed map[string]bool) (look Look) {
 	p := begins(a, 1, uint64(beat))
 	p.look(&look, 0)
 	p.everyGhost(look.Beat, a.reveals(revealed))
-	look.Active, look.ID, look.Title = true, a.Lesson.ID, a.Lesson.Title
+	look.Active, look.ID, look.Title, look.Version = true, a.Lesson.ID, a.Lesson.Title, a.Lesson.Version
 	return look
 }

@@ -20,6 +20,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/cluster/control"
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/console"
 	"kviz/tui/drive"
@@ -53,6 +54,13 @@ type Config struct {
 	// Recording is the name of the recording that is shown; "" for a cluster.
 	// A recording is played by the explorer itself.
 	Recording string
+	// File is the name of the recording that the run is in, for links to its events; "" where it
+	// is in none.
+	File string
+	// Moment is the event at which the explorer begins; zero is the newest.
+	Moment trace.ID
+	// Says is what the explorer says first.
+	Says string
 	// Damage says why the recording ends where it does, if that is not its end.
 	Damage error
 

@@ -85,6 +85,12 @@ func New(ctx context.Context, cfg Config, g *safe.Group) (*Explorer, error) {
 		m.perform(action.Begin(cfg.Lesson))
 	}
 	m.arrive()
+	if !cfg.Moment.IsZero() {
+		m.perform(action.Goto{ID: cfg.Moment})
+	}
+	if cfg.Says != "" {
+		m.say(cfg.Says)
+	}
 	return m, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/lessons/link"
 	"kviz/tui/action"
 	"kviz/tui/drive"
 	"kviz/tui/keymap"
@@ -165,6 +166,8 @@ func (m *Explorer) ask(name string) action.Action {
 		m.open.Push(offered.At(m.frame.Under().Target))
 	case keymap.Copy:
 		return m.copied()
+	case keymap.CopyLink:
+		return m.linked()
 	case keymap.Fork:
 		return action.AskFork{At: m.at()}
 	case keymap.Runs:
@@ -239,6 +242,18 @@ func (m *Explorer) copied() action.Action {
 		}
 	}
 	return action.Notice{Text: "nothing under the cursor to copy"}
+}
+
+// linked is a link to where the explorer stands, for the clipboard: an event of a recording, else the beat of the lesson.
+func (m *Explorer) linked() action.Action {
+	id := m.travel.State().Last
+	switch {
+	case m.branch == m.branches[0] && m.cfg.File != "" && !id.IsZero():
+		return action.Link{To: link.Link{File: m.cfg.File, Event: id}.String()}
+	case m.stage.Link() != "":
+		return action.Link{To: m.stage.Link()}
+	}
+	return action.Notice{Text: "this run is in no recording that a link could lead into: begin with --trace FILE, or save it as you leave"}
 }
 
 // clipboardLimit is what terminals take in one OSC 52 sequence.

@@ -45,6 +45,10 @@ func (m *Explorer) perform(a action.Action) tea.Cmd {
 		m.frame.Anew()
 	case action.Copy:
 		return m.copy(a.Text)
+	case action.Link:
+		done := m.copy(a.To)
+		m.say("copied " + a.To + "; kviz open goes there")
+		return done
 	case action.Quit:
 		return tea.Quit
 	case action.Obey:

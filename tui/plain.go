@@ -54,6 +54,10 @@ func runPlain(ctx context.Context, cfg Config) error {
 	if cfg.PlainAll {
 		p.all = newNarrator()
 	}
+	if _, pos, ok := stream.At(cfg.Moment); ok && pos > p.pos && !cfg.Following { // what was before it is not told
+		p.history.CatchUp(int(pos - p.pos))
+		p.pos = pos
+	}
 	if cfg.Recording != "" {
 		for p.catch(stream) > 0 {
 		}

@@ -119,6 +119,9 @@ func screenOf(ctx context.Context, io streams, s *shape, e *endpoints, teach tau
 	if s.clockDir() == "" { // else what it keeps has to be ended in its order
 		look.End = freeing(c.Close)
 	}
+	if s.record != "" {
+		look.File = filepath.Base(s.record)
+	}
 	look.Saved = s.dataDir != "" || s.record != ""
 	look.Scenarios = scenarios
 	look.Booting = func(ctx context.Context, progress func(string)) (tui.Cluster, error) {

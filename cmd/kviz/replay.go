@@ -40,6 +40,11 @@ func replayCommand() *command {
 
 // replay opens a recording in the explorer, which looks as cfg says.
 func replay(ctx context.Context, io streams, path string, cfg tui.Config) error {
+	return replayAt(ctx, io, path, trace.ID{}, cfg)
+}
+
+// replayAt is [replay] at an event; zero is where recordings are opened.
+func replayAt(ctx context.Context, io streams, path string, id trace.ID, cfg tui.Config) error {
 	if err := errors.Join(knownLook(cfg), mustExist(path)); err != nil {
 		return err
 	}
@@ -58,7 +63,10 @@ func replay(ctx context.Context, io streams, path string, cfg tui.Config) error 
 	defer remove()
 	forks := &branches{}
 	cfg.History, cfg.Recording, cfg.Damage = view.NewHistory(stream), filepath.Base(path), damage
-	cfg.Forks, cfg.Lend = forks, io.lend()
+	cfg.Forks, cfg.Lend, cfg.File = forks, io.lend(), cfg.Recording
+	if err := at(&cfg, stream, id); err != nil {
+		return err
+	}
 	err = tui.Run(ctx, cfg)
 	err = errors.Join(err, forks.end(io.err))
 	if err == nil && cfg.Plain && damage != nil {

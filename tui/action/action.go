@@ -53,6 +53,7 @@ type (
 	Trail  struct{}              // show on the picture the way of the command before, then none, then the newest
 	Notice struct{ Text string } // say something in the explanation line
 	Copy   struct{ Text string } // put this into the clipboard
+	Link   struct{ To string }   // put this link into the clipboard, and say so
 )
 
 // Focus gives a pane the focus.

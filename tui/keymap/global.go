@@ -44,6 +44,7 @@ const (
 	Console  = "do.console"
 	Faults   = "do.fault"
 	Copy     = "do.copy"
+	CopyLink = "do.copy-link"
 	Lesson   = "do.lesson"
 	Fork     = "do.fork"
 	Runs     = "do.runs"
@@ -133,6 +134,7 @@ func Global(panes []string) *Map {
 	add("do", 7, Bind(Console, "console", "Type commands: kubectl, etcdctl, iptables-save, kviz …", ":"))
 	add("do", 8, Bind(Faults, "break it", "What can be broken or mended at what is under the cursor.", "f"))
 	add("do", 0, Bind(Copy, "copy", "Copy what is under the cursor to the clipboard.", "y"))
+	add("do", 0, Bind(CopyLink, "copy link", "Copy a link to this event, or to the beat of the lesson; kviz open goes there on another machine.", "Y"))
 	add("do", 0, Bind(Lesson, "lesson", "Show or hide the lesson; lessons to choose from if there is none.", "L"))
 
 	add("do", 17, Bind(Fork, "fork", "Run it again up to this moment, and go on differently from there.", "F"))

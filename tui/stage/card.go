@@ -140,7 +140,7 @@ func (s *Stage) cardKeys() []keymap.Binding {
 			keys = append(keys, k)
 		}
 	}
-	return append(keys, cardBack, cardList, leaveKey)
+	return append(keys, linkKey, cardBack, cardList, leaveKey)
 }
 
 // cardKey is what a key does on the card.
@@ -152,6 +152,8 @@ func (s *Stage) cardKey(k tea.KeyPressMsg) action.Action {
 		return action.Lessons
 	case name == leaveKey.Action:
 		return action.Key(keymap.Quit)
+	case name == linkKey.Action:
+		return action.Link{To: s.Link()}
 	case c == nil:
 	case name == nextKey.Action:
 		return action.Begin(c.Next[0].ID)

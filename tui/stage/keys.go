@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/lessons"
+	"kviz/lessons/link"
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 )
@@ -33,6 +34,7 @@ var (
 	goOnKey    = bind(2, "go on", "go on", "Go on with what has become of it.", "o")
 	whyKey     = bind(6, "why", "why?", "Why did the event happen at which the stage stands?", "w")
 	exploreKey = bind(7, "explore", "explore", "The whole explorer; L there comes back.", "x")
+	linkKey    = bind(0, "link", "copy link", "Copy a link to this beat; kviz open goes there on another machine.", "c", "Y")
 	leaveKey   = bind(8, "leave", "leave", "Leave the lesson, or kviz.", "q", "ctrl+c")
 	listKey    = bind(0, "lessons", "lessons", "The list of lessons.", "L")
 	takeKey    = bind(0, "take back", "take back", "Take the last part of an answer back.", "backspace", "0")
@@ -47,7 +49,7 @@ func bind(rank int, act, words, means string, keys ...string) keymap.Binding {
 // All are the keys of the stage, for its page of the help.
 func All() []keymap.Binding {
 	return []keymap.Binding{
-		onKey, runKey, editKey, typeKey, backKey, againKey, fasterKey, slowerKey, hintKey, showKey, undoKey, goOnKey, whyKey, exploreKey, listKey,
+		onKey, runKey, editKey, typeKey, backKey, againKey, fasterKey, slowerKey, hintKey, showKey, undoKey, goOnKey, whyKey, exploreKey, linkKey, listKey,
 		takeKey, leaveKey,
 	}
 }
@@ -117,6 +119,14 @@ func (s *Stage) recordedKeys() []keymap.Binding {
 		keys = append(keys, againKey, slowerKey, fasterKey)
 	}
 	return append(keys, leaveKey)
+}
+
+// Link leads to the beat on the stage, "" where there is none.
+func (s *Stage) Link() string {
+	if !s.Has() || s.look.Beat == nil {
+		return ""
+	}
+	return link.Link{Lesson: s.look.ID, Version: s.look.Version, Beat: s.look.Beat.ID}.String()
 }
 
 func digits(n int) string {
@@ -203,6 +213,8 @@ func (s *Stage) Key(k tea.KeyPressMsg) action.Action {
 	case exploreKey.Action:
 		s.Leave()
 		return action.All{action.Focus{Pane: s.pane()}, action.Goto{ID: s.Event()}, action.Notice{Text: "L comes back to the lesson"}}
+	case linkKey.Action:
+		return action.Link{To: s.Link()}
 	case listKey.Action:
 		return action.Lessons
 	case leaveKey.Action:
