@@ -89,10 +89,12 @@ type block struct {
 }
 
 // beat reads the parts of one beat; p.at is left where a mistake is.
-func (p *parser) beat(l *Lesson, d *draft) error {
+func (p *parser) beat(l *Lesson, d *draft) (err error) {
 	step := d.step
 	step.Text, step.Notes = prose(d.body)
-	step.Time = planned(d.body)
+	if step.Time, err = planned(d.body); err != nil {
+		return fmt.Errorf("beat %q: %w", step.ID, err)
+	}
 	p.reader.names = p.reader.names.Clone()
 	step.names = p.reader.names
 	step.said = map[string]*Text{}
@@ -200,14 +202,19 @@ type Recall struct {
 	After []string `json:"after"` // "1d", "7d"
 }
 
-var timeForm = regexp.MustCompile(`<!-- time: (\S+) -->`)
+var timeForm = regexp.MustCompile(`<!-- *time: *(.*?) *-->`)
 
-// planned is how long a beat is planned to take.
-func planned(body []string) time.Duration {
-	m := timeForm.FindStringSubmatch(strings.Join(body, "\n"))
-	if m == nil {
-		return 0
+// planned is how long a beat is planned to take in class, 0 where that is not said.
+func planned(body []string) (time.Duration, error) {
+	all := timeForm.FindAllStringSubmatch(strings.Join(body, "\n"), -1)
+	switch len(all) {
+	case 0:
+		return 0, nil
+	case 1:
+		if d, err := time.ParseDuration(all[0][1]); err == nil && d > 0 && d <= time.Hour {
+			return d, nil
+		}
+		return 0, fmt.Errorf("time %q: want a duration of at most an hour, such as 90s", all[0][1])
 	}
-	d, _ := time.ParseDuration(m[1])
-	return d
+	return 0, fmt.Errorf("a beat has one time, not %d", len(all))
 }

@@ -14,7 +14,7 @@ func prose(lines []string) (text, notes string) {
 	for _, m := range noteForm.FindAllStringSubmatch(all, -1) {
 		said = append(said, strings.Join(strings.Fields(m[1]), " "))
 	}
-	all = noteForm.ReplaceAllString(all, "")
+	all = timeForm.ReplaceAllString(noteForm.ReplaceAllString(all, ""), "")
 	var paragraphs []string
 	for _, par := range strings.Split(all, "\n\n") {
 		if par = strings.Join(strings.Fields(par), " "); par != "" {

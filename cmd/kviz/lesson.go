@@ -17,7 +17,7 @@ import (
 )
 
 // lessonVerbs are what kviz lesson does, in the order in which its help lists them.
-var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "cast", "new", "edit", "watch", "bundle", "translate"}
+var lessonVerbs = []string{"list", "show", "start", "recall", "progress", "export-progress", "check", "frames", "cast", "handout", "notes", "new", "edit", "watch", "bundle", "translate"}
 
 func lessonCommand() *command {
 	var s shape
@@ -27,7 +27,7 @@ func lessonCommand() *command {
 	prove := proving{size: "80x24"}
 	var own *pflag.FlagSet
 	return &command{
-		name: "lesson", usage: "list | show ID | start ID[#BEAT] | recall | progress | check [ID…] | frames ID | new ID-WORDS | edit ID",
+		name: "lesson", usage: "list | show ID | start ID[#BEAT] | recall | progress | check [ID…] | frames ID | handout ID | new ID-WORDS | edit ID",
 		short: "guided lessons",
 		long: `list   all lessons, and what you have done
 show   a lesson as text
@@ -38,6 +38,8 @@ export-progress  the same as a table (CSV), a row for each beat; kviz sends noth
 check  proves lessons: each starts unsolved, its solution solves it, its near-misses do not
 frames print what each beat of a lesson shows where it stands
 cast   the same as it moves, into a file for asciinema: L09, or some of its beats: L09#crash..write
+handout  a lesson to be taken home: one page (-o l09.html), Markdown or text
+notes    what is for who teaches, beat by beat
 new    a folder with a small lesson that passes the check, to write your own from
 edit   a copy of one of kviz' own, to change
 watch  a lesson's folder beside your editor: begins again at the beat whenever you save
@@ -51,7 +53,7 @@ stands in its place. kviz help lessons has the format.`,
 			own = f
 			s.register(f, "1", fixedEpoch)
 			from.register(f)
-			f.BoolVar(&notes, "notes", false, "with show: the notes for who teaches, and the answers, too")
+			f.BoolVar(&notes, "notes", false, "with show and handout: the notes for who teaches, too; with show also the answers")
 			f.BoolVar(&plain, "plain", false, "with start: in lines of text instead of a screen, for screen readers and pipes")
 			prove.register(f)
 			look.register(f)
@@ -146,6 +148,19 @@ stands in its place. kviz help lessons has the format.`,
 					return err
 				}
 				return prove.cast(ctx, io.out, l, beats, prove.output, look.theme, s.seed)
+			case "handout":
+				l, err := oneLesson(all, ids)
+				if err != nil {
+					return err
+				}
+				return prove.handout(ctx, io.out, l, notes, s.seed)
+			case "notes":
+				l, err := oneLesson(all, ids)
+				if err != nil {
+					return err
+				}
+				teacherNotes(io.out, l)
+				return nil
 			case "frames":
 				l, err := oneLesson(all, ids)
 				if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ import (
 func (p *proving) cast(ctx context.Context, w io.Writer, l *lessons.Lesson, beats, to, name string, seed uint64) error {
 	if to == "" {
 		return &usageError{text: "say into which file: -o FILE.cast", command: "lesson"}
+	}
+	format := cmp.Or(p.format, stage.CastFormats[0])
+	if !slices.Contains(stage.CastFormats, format) {
+		return &usageError{text: unknownFormat(format, stage.CastFormats), command: "lesson"}
 	}
 	cols, rows, err := p.columns()
 	if err != nil {
@@ -47,7 +52,7 @@ func (p *proving) cast(ctx context.Context, w io.Writer, l *lessons.Lesson, beat
 		return err
 	}
 	var out bytes.Buffer
-	if err := cast.Write(&out); err != nil {
+	if err := cast.Write(&out, format); err != nil {
 		return err
 	}
 	if err := writeWhole(to, out.Bytes()); err != nil {

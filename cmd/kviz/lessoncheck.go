@@ -29,6 +29,8 @@ type proving struct {
 	size   string
 	output string
 	record bool
+	format string
+	class  string
 }
 
 func (p *proving) register(f *pflag.FlagSet) {
@@ -39,8 +41,10 @@ func (p *proving) register(f *pflag.FlagSet) {
 	f.BoolVar(&p.undo, "undo", false, "with check: in each beat in which something is done, break something else, undo that, and go on to the end")
 	f.BoolVar(&p.reach, "reach", false, "with check: how long it takes until each beat can be lived, and which takes more than ten seconds; on a machine with nothing else to do")
 	f.BoolVar(&p.record, "record", false, "with check: keep the lesson's own way as a recording, from which frames, cast and bundle draw")
-	f.StringVar(&p.size, "size", p.size, "with frames and cast: columns and rows of the screen")
-	f.StringVarP(&p.output, "output", "o", "", "with cast and bundle: the file to write")
+	f.StringVar(&p.size, "size", p.size, "with frames, cast and handout: columns and rows of the screen")
+	f.StringVarP(&p.output, "output", "o", "", "with cast, bundle and handout: the file to write")
+	f.StringVar(&p.format, "format", "", "with handout: html, md or txt, else as the file is called; with cast: v2 (which every player knows) or v3")
+	f.StringVar(&p.class, "class", "", "with handout: a file in which a class has exported what it came to")
 }
 
 // check proves lessons beside one another, and tells of each in their order.

@@ -144,10 +144,14 @@ func recordingOf(l *lessons.Lesson, seed uint64) (recording []byte, marks *lesso
 	return recording, marks, err
 }
 
-// throughBeats has screen look at each beat of a lesson where it stands: by its recording, where
-// there is one, else by going through it on a cluster of its own first. Either way screen sees no
-// secrets, for it may write down what it shows.
+// throughBeats has screen look at each beat of a lesson where it stands.
 func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen lessons.Screen) error {
+	return withRecording(ctx, l, seed, func(events []*trace.Event, marks *lessons.Marks) error { return l.Replay(events, marks, screen) })
+}
+
+// withRecording goes through a lesson by its recording, where there is one; else by that of a cluster of its own,
+// which is taken through the lesson first. Either way there are no secrets in it, for what it shows may be written down.
+func withRecording(ctx context.Context, l *lessons.Lesson, seed uint64, through func([]*trace.Event, *lessons.Marks) error) error {
 	recording, marks, err := recordingOf(l, seed)
 	if err == nil && marks.Played { // nothing of it was proven
 		err = fs.ErrNotExist
@@ -155,7 +159,7 @@ func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen le
 	if err == nil {
 		var events []*trace.Event
 		if events, err = allEvents(recording); err == nil {
-			return l.Replay(events, marks, screen)
+			return through(events, marks)
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +179,7 @@ func throughBeats(ctx context.Context, l *lessons.Lesson, seed uint64, screen le
 	if err != nil {
 		return err
 	}
-	return l.Replay(events, &marking.Marks, screen)
+	return through(events, &marking.Marks)
 }
 
 // mostEvents is how many a cluster keeps; a lesson's recording has no more.

@@ -14,7 +14,8 @@ import (
 	"kviz/tui/theme"
 )
 
-// Cast is what beats show at their tempo, as a recording for asciinema (its format 2). It is a
+// Cast is what beats show at their tempo, as a recording for asciinema, with a marker where each beat
+// begins, to which players jump. It is a
 // [lessons.Screen]: who goes through a lesson hands it each beat where it stands.
 type Cast struct {
 	makers   []pane.Maker
@@ -29,9 +30,10 @@ type Cast struct {
 	events []castEvent
 }
 
-// castEvent is what is written to the terminal at a time.
+// castEvent is what is written to the terminal at a time ("o"), or a marker there ("m").
 type castEvent struct {
 	at   time.Duration
+	code string
 	data string
 }
 
@@ -49,6 +51,7 @@ func (c *Cast) Prove(look lessons.Look, h *view.History) (time.Duration, error) 
 		return 0, nil
 	}
 	c.on = look.Beat.ID != c.to
+	c.events = append(c.events, castEvent{c.at, "m", grid.Clean(look.Beat.Title)})
 	c.beat(look, h)
 	return 0, nil
 }
@@ -154,32 +157,69 @@ func (c *Cast) frame(g *grid.Grid, stays time.Duration) {
 		}
 	}
 	if b.Len() > 0 {
-		c.events = append(c.events, castEvent{c.at, b.String()})
+		c.events = append(c.events, castEvent{c.at, "o", b.String()})
 	}
 	c.rows, c.at = rows, c.at+stays
 }
 
-// Write writes the cast.
-func (c *Cast) Write(w io.Writer) error {
-	if len(c.events) == 0 {
-		return fmt.Errorf("nothing was shown between %q and %q", c.from, c.to)
-	}
-	lines := json.NewEncoder(w)
-	lines.SetEscapeHTML(false)
-	err := lines.Encode(struct {
+// The formats of casts. Every player knows the second, the third is that of asciinema from 3.0 on.
+const (
+	CastV2 = "v2"
+	CastV3 = "v3"
+)
+
+// CastFormats are all of them, the one that is written where nobody asks for another first.
+var CastFormats = []string{CastV2, CastV3}
+
+// The heads of both formats: docs.asciinema.org/manual/asciicast.
+type (
+	headV2 struct {
 		Version int               `json:"version"`
 		Width   int               `json:"width"`
 		Height  int               `json:"height"`
 		Title   string            `json:"title"`
 		Env     map[string]string `json:"env"`
-	}{2, c.w, c.h, c.title, map[string]string{"TERM": "xterm-256color"}})
-	if err != nil {
+	}
+	headV3 struct {
+		Version int    `json:"version"`
+		Term    termV3 `json:"term"`
+		Title   string `json:"title"`
+	}
+	termV3 struct {
+		Cols int    `json:"cols"`
+		Rows int    `json:"rows"`
+		Type string `json:"type"`
+	}
+)
+
+// Write writes the cast in a format.
+func (c *Cast) Write(w io.Writer, format string) error {
+	if len(c.events) == 0 {
+		return fmt.Errorf("nothing was shown between %q and %q", c.from, c.to)
+	}
+	const terminal = "xterm-256color"
+	title := grid.Clean(c.title)
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	var head any = headV2{2, c.w, c.h, title, map[string]string{"TERM": terminal}}
+	if format == CastV3 {
+		head = headV3{3, termV3{c.w, c.h, terminal}, title}
+	}
+	if err := lines.Encode(head); err != nil {
 		return err
 	}
-	for _, e := range append(c.events, castEvent{c.at, "\x1b[?25h"}) {
-		if err := lines.Encode([]any{float64(e.at.Milliseconds()) / 1000, "o", e.data}); err != nil {
+	last := int64(0)
+	for _, e := range append(c.events, castEvent{c.at, "o", "\x1b[?25h"}) {
+		at := e.at.Milliseconds()
+		if format == CastV3 { // since the event before; of whole milliseconds, so that nothing adds up
+			at, last = at-last, at
+		}
+		if err := lines.Encode([]any{float64(at) / 1000, e.code, e.data}); err != nil {
 			return err
 		}
+	}
+	if format == CastV3 {
+		return lines.Encode([]any{0, "x", "0"})
 	}
 	return nil
 }

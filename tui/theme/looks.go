@@ -123,3 +123,24 @@ func plain(s grid.Style) lipgloss.Style {
 	}
 	return st
 }
+
+// Colours are those of a role on a dark and on a light ground, as #rrggbb: for what is drawn elsewhere than on a
+// terminal, such as a page.
+func Colours(role grid.Style) (dark, light string) {
+	r, known := roleOf(role)
+	if !known {
+		r = Text
+	}
+	return inks[r].dark, inks[r].light
+}
+
+// Ground is the ground of what is marked with an attribute, Selected or Fresh, in a dark and in a light theme.
+func Ground(attr grid.Style) (dark, light string) {
+	if attr.Has(grid.Selected) {
+		return selected.dark, selected.light
+	}
+	return fresh.dark, fresh.light
+}
+
+// Emphasised reports whether a style is bold in every theme.
+func Emphasised(s grid.Style) bool { return s.Has(grid.Bold) || emphasised[grid.Style(s.Role())] }
