@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"kviz/cluster/view"
 	"kviz/raftstore/steady"
@@ -64,5 +65,18 @@ func TestAnExplorerThatIsCalledBack(t *testing.T) {
 	}
 	if err := visit("see:kubectl get po", "\x03", "\x03", "\x03"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A terminal of another machine has the colours that its environment names, 256 at most: that its output is no terminal here
+// says nothing of it.
+func TestARemoteTerminalHasItsColours(t *testing.T) {
+	for term, want := range map[string]colorprofile.Profile{"xterm-256color": colorprofile.ANSI256, "dumb": colorprofile.NoTTY} {
+		if got, ok := profile(Config{Remote: true, Environ: []string{"TERM=" + term}}, false); !ok || got != want {
+			t.Errorf("TERM=%s: %v, want %v", term, got, want)
+		}
+	}
+	if got, _ := profile(Config{Remote: true, Environ: []string{"TERM=xterm", "COLORTERM=truecolor"}}, false); got != colorprofile.ANSI256 {
+		t.Errorf("of 16 million colours %v are written", got)
 	}
 }

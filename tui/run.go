@@ -143,8 +143,8 @@ func profile(cfg Config, noColor bool) (p colorprofile.Profile, ok bool) {
 	switch {
 	case noColor:
 		return colorprofile.ASCII, true
-	case cfg.Remote && colorprofile.Env(cfg.Environ) == colorprofile.TrueColor:
-		return colorprofile.ANSI256, true
+	case cfg.Remote: // the output is no terminal of this machine, so what it can show stands in its environment alone
+		return min(colorprofile.Env(cfg.Environ), colorprofile.ANSI256), true
 	}
 	return 0, false
 }

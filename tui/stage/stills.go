@@ -2,6 +2,7 @@ package stage
 
 import (
 	"slices"
+	"time"
 
 	"kviz/cluster/view"
 	"kviz/lessons"
@@ -27,7 +28,7 @@ func (f *Stills) Cells(look lessons.Look, h *view.History) []string {
 }
 
 // Prove implements [lessons.Screen].
-func (f *Stills) Prove(look lessons.Look, h *view.History) error {
+func (f *Stills) Prove(look lessons.Look, h *view.History) (time.Duration, error) {
 	b := *look.Beat
 	b.Ghosts, look.Beat = nil, &b // nobody has guessed
 	s := New(f.makers)
@@ -37,7 +38,7 @@ func (f *Stills) Prove(look lessons.Look, h *view.History) error {
 	s.play = endOf(s.play)
 	s.Draw(g, Around{})
 	f.of[b.ID] = cropped(g, divide(g.Area()).stage.R)
-	return nil
+	return 0, nil
 }
 
 // Of is the picture of a beat, nil for none.
