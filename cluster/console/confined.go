@@ -63,7 +63,7 @@ func (c *confinement) reach(dir, name string) (string, error) {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	if parent := filepath.Dir(rel); parent != "." {
-		if _, err := c.root.Stat(parent); err != nil {
+		if _, err := c.root.Stat(parent); err != nil && !errors.Is(err, fs.ErrNotExist) { // what is not there leads nowhere
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
 	}

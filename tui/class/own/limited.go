@@ -72,7 +72,7 @@ var (
 	errSpent     = errors.New("your cluster has spent its processor time for this minute: wait a little")
 	errLong      = errors.New("this line is too long here")
 	errSlowed    = errors.New("your cluster has spent its processor time, and runs slowly for a while")
-	errFull      = errors.New("your folder is full: rm takes files away")
+	errFull      = errors.New("your folder is full: > FILE empties one")
 	errNoEval    = errors.New("that is not possible in a class: write the commands themselves, or sh FILE")
 	errElsewhere = errors.New("that is not possible in a class: it is for a kviz of one's own")
 )

@@ -175,7 +175,10 @@ func (r *reader) Close() error { r.end(); return nil }
 func (d *desk) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.emu.Write([]byte(strings.ReplaceAll(string(p), "\n", "\r\n")))
+	if _, err := d.emu.Write([]byte(strings.ReplaceAll(string(p), "\n", "\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 func (d *desk) sees(text string) {
@@ -196,6 +199,9 @@ func (d *desk) types(text string) {
 		d.t.Fatal(err)
 	}
 }
+
+// rests waits for what a program had asked for by the clock, and no longer wants.
+func (d *desk) rests() { time.Sleep(time.Minute) }
 
 func (d *desk) leaves() {
 	d.keys.Close()
@@ -277,6 +283,7 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 		}
 		c.end()
 		nothingIn(t, dir)
+		d.rests()
 	})
 }
 
@@ -311,7 +318,9 @@ func TestThoseWhoComeLaterWait(t *testing.T) {
 		desks[1].sees("0 before you in the queue")
 		desks[2].sees("1 before you in the queue")
 		desks[2].sees("Make a ConfigMap that is called mine.")
-		if err := c.runs.Enter(t.Context(), c.sits().Terminal, "lena"); err == nil || !strings.Contains(err.Error(), "on your own machine") {
+		fourth := c.sits()
+		defer fourth.leaves()
+		if err := c.runs.Enter(t.Context(), fourth.Terminal, "lena"); err == nil || !strings.Contains(err.Error(), "on your own machine") {
 			t.Errorf("a fourth cluster, of three: %v", err)
 		}
 		desks[1].types("\x1b")
@@ -329,6 +338,7 @@ func TestThoseWhoComeLaterWait(t *testing.T) {
 		}
 		steady.Until(t, "the end of all", func() bool { all, _, _ := c.runs.There(); return all == 0 })
 		c.end()
+		desks[0].rests()
 	})
 }
 
