@@ -65,6 +65,7 @@ func (s *Session) gives(step *Step, a Answer) {
 	q, laid := step.Question, s.layout(step)
 	if !q.InParts() {
 		said := a.Said
+		said.Of = q.written // it was given on the screen that stands here now
 		if q.Form() == OneOf && len(said.Parts) == 1 && said.Parts[0] >= 0 && said.Parts[0] < len(laid.answers) {
 			said.Parts = []int{laid.answers[said.Parts[0]]}
 		}

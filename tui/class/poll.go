@@ -2,6 +2,7 @@ package class
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"kviz/lessons"
@@ -53,10 +54,14 @@ func (r *Room) tally(beat string) (all []Share, given int) {
 		}
 		given++
 		words := s.Said[beat]
-		i, seen := by[words]
+		key := fmt.Sprint(words, a.Parts, a.Point)
+		if a.Number != nil {
+			key += fmt.Sprint(*a.Number)
+		}
+		i, seen := by[key]
 		if !seen {
 			i = len(all)
-			by[words] = i
+			by[key] = i
 			all = append(all, Share{Words: words, Answer: a})
 		}
 		all[i].Count++

@@ -171,3 +171,18 @@ func TestTheBellWakesAll(t *testing.T) {
 	default:
 	}
 }
+
+// TestAnswersWithoutWords are counted apart where they are different ones.
+func TestAnswersWithoutWords(t *testing.T) {
+	r := class.NewRoom(clock(), nil)
+	for i, name := range []string{"ada", "bo", "carla"} {
+		r.Come(name)
+		r.Poll("guess", class.Open)
+		if err := r.Answer(name, "guess", choice(i/2), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := r.State().Polls["guess"].Answers; len(all) != 2 || all[0].Count != 2 || all[1].Count != 1 {
+		t.Errorf("they are %+v", all)
+	}
+}

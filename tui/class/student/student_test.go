@@ -181,7 +181,7 @@ func TestAStudentFollows(t *testing.T) {
 					t.Errorf("the room knows of %+v, slower %d", mira, st.Slower)
 				}
 				c.press("4")
-				golden("looks-around")
+				c.shows("you look around", "Events ·", "f follows ada again")
 				before := c.screen()
 				c.press(",", ",")
 				if c.screen() == before {

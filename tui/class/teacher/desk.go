@@ -114,11 +114,11 @@ func (d *desk) wait(least time.Duration) tea.Cmd {
 // do does something of the lead's, after all that was to be done before.
 func (d *desk) do(f func() error) tea.Cmd {
 	d.todo = append(d.todo, f)
-	return d.go1()
+	return d.goOn()
 }
 
-// go1 begins the first thing that is to be done.
-func (d *desk) go1() tea.Cmd {
+// goOn begins the first thing that is to be done.
+func (d *desk) goOn() tea.Cmd {
 	if d.doing || len(d.todo) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (d *desk) hears(msg tea.Msg) (cmd tea.Cmd, ours bool) {
 		if msg.err != nil {
 			d.notice = msg.err.Error()
 		}
-		cmd = d.go1()
+		cmd = d.goOn()
 	case tea.PasteMsg:
 		if d.typing.on {
 			d.typing.Insert(msg.Content)

@@ -373,7 +373,7 @@ func (n *Notes) refusals(w int) (rows []row) {
 	return rows
 }
 
-// kinds of beats in which students have something to do.
+// acts reports whether students have something to do in beats of a kind.
 func acts(kind string) bool {
 	return kind == lessons.Do || kind == lessons.Break || kind == lessons.Free
 }

@@ -31,7 +31,7 @@ var (
 	boardKey = bind(7, "board", "board", "All students, a row for each.", "B")
 )
 
-// NotesKeys are the keys of the notes, BoardKeys those of the board, for the help.
+// NotesKeys are the keys of the notes, for the help.
 func NotesKeys() []keymap.Binding {
 	return append(append([]keymap.Binding{}, common...), append([]keymap.Binding{peekKey, boardKey}, passed...)...)
 }
