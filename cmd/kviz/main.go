@@ -50,7 +50,7 @@ type streams struct {
 // commands are made again for each run, for their flags are variables of theirs.
 func commands() []*command {
 	return []*command{
-		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(),
+		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(), presentCommand(), notesCommand(), classCommand(),
 		replayCommand(), openCommand(), traceCommand(), forkCommand(), compareCommand(), oddsCommand(), lessonCommand(), benchCommand(), versionCommand(), completionCommand(), manCommand(),
 	}
 }

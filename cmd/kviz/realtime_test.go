@@ -41,6 +41,7 @@ var realTime = map[string]string{
 	"cmd/kviz/walk_unix_test.go":        aTerminal,
 	"lessons/check_test.go":             etcdctl,
 	"lessons/pupils_test.go":            etcdctl,
+	"tui/class/hall/hall_test.go":       aSocket,
 
 	"raftstore/dbfile/etcd_test.go":       "an etcd beside it",
 	"raftstore/dbfile/versions_test.go":   "an etcd beside it",

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"kviz/assets"
+	"kviz/lessons"
+	"kviz/tui/class/attach"
+	"kviz/tui/class/background"
+	"kviz/tui/class/door"
+)
+
+// classCommand is a class: the teacher's screen, and a door for students.
+func classCommand() *command {
+	var t teaching
+	return &command{
+		name: "class", usage: "LESSON[#BEAT] [--listen ADDRESS]",
+		short: "teach a lesson: students follow over SSH, answer polls, and do it themselves",
+		long: `Opens the projector's screen here, and a door for students: each types one ssh line and follows on a terminal of their own.
+Without --listen only this machine can come in (127.0.0.1:2222); with it a code is asked for, which the screen shows.
+kviz notes in another terminal has your notes, the answers, and who is stuck. Either screen may be closed and opened
+again (kviz present): the class goes on. kviz help teach has a page about a first class.`,
+		example: "kviz class L09 --listen 0.0.0.0:2222",
+		flags: func(f *pflag.FlagSet) {
+			t.register(f)
+			f.StringVar(&t.listen, "listen", "127.0.0.1:2222", "the address at which students come in; other than loopback asks for a code")
+			f.StringVar(&t.code, "code", "", "the code of the class (default: two words and a number, made for this class)")
+			f.IntVar(&t.private, "private", 30, "how many students may have a cluster of their own at the same time")
+			f.IntVar(&t.viewers, "viewers", 100, "how many terminals may be in the class at the same time")
+		},
+		run: func(ctx context.Context, io streams, args []string) error { return t.run(ctx, io, "class", args) },
+	}
+}
+
+// presentCommand is the projector's screen.
+func presentCommand() *command {
+	var t teaching
+	return &command{
+		name: "present", usage: "[LESSON[#BEAT]]",
+		short: "the projector's screen of a lesson, for a clicker; kviz notes beside it",
+		long: `Shows a lesson on a projector: one picture, big words, no chatter. Where a class is open this is its screen again.
+kviz notes in another terminal has your notes, the next beat and a clock.`,
+		example: "kviz present L09",
+		flags:   t.register,
+		run:     func(ctx context.Context, io streams, args []string) error { return t.run(ctx, io, "present", args) },
+	}
+}
+
+// notesCommand is the teacher's own screen.
+func notesCommand() *command {
+	return &command{
+		name: "notes", short: "the teacher's notes beside kviz present or kviz class",
+		long: "Shows, in a second terminal of the same machine, the notes to the beat, what comes next, the answers to polls, and who is stuck.",
+		run: func(ctx context.Context, io streams, args []string) error {
+			if len(args) > 0 {
+				return &usageError{text: fmt.Sprintf("unexpected %q", args[0]), command: "notes"}
+			}
+			err := screenOfClass(ctx, io, "notes")
+			if errors.Is(err, attach.ErrNotRunning) {
+				return errors.New("no class is open here: kviz present LESSON or kviz class LESSON opens one")
+			}
+			return err
+		},
+	}
+}
+
+// teaching are the flags of a class.
+type teaching struct {
+	s       shape
+	own     *pflag.FlagSet
+	from    lessonFolders
+	look    look
+	listen  string
+	code    string
+	teacher string
+	viewers int
+	private int
+	forget  bool
+	hold    bool // no screen: the class alone
+}
+
+func (t *teaching) register(f *pflag.FlagSet) {
+	t.own = f
+	t.s.register(f, "1", fixedEpoch)
+	t.from.register(f)
+	t.look.register(f)
+	f.StringVar(&t.teacher, "teacher", "", "what students call you (default: your user name)")
+	f.BoolVar(&t.forget, "forget", false, "write nothing down: a class that is cut off cannot go on with its answers")
+	f.BoolVar(&t.hold, "no-screen", false, "hold the class without a screen here, until it is closed; kviz present and kviz notes show it")
+}
+
+// run opens a class, or shows the screen of the one that is open.
+func (t *teaching) run(ctx context.Context, io streams, name string, args []string) error {
+	if len(args) > 1 {
+		return &usageError{text: "name one lesson", command: name}
+	}
+	if t.hold {
+		if len(args) == 0 {
+			return &usageError{text: "name a lesson", command: name}
+		}
+		return t.teach(ctx, io, args[0])
+	}
+	if len(args) == 0 {
+		err := screenOfClass(ctx, io, "present")
+		if errors.Is(err, attach.ErrNotRunning) {
+			return &usageError{text: "no class is open here: name a lesson", command: name}
+		}
+		return err
+	}
+	if err := t.begin(ctx, name, args[0]); err != nil {
+		return err
+	}
+	return screenOfClass(ctx, io, "present")
+}
+
+// screenOfClass shows a screen of the class that is open on this machine.
+func screenOfClass(ctx context.Context, io streams, role string) error {
+	in, isIn := io.in.(*os.File)
+	out, isOut := io.out.(*os.File)
+	if !isIn || !isOut {
+		return errors.New("there is no terminal here")
+	}
+	err := attach.Screen(ctx, classSocket(), role, in, out)
+	if left := (*attach.Left)(nil); errors.As(err, &left) {
+		return exitError(left.Status)
+	}
+	return err
+}
+
+// teach holds a class in this process until it is over.
+func (t *teaching) teach(ctx context.Context, io streams, lesson string) (err error) {
+	all, l, beat, err := t.chosen(lesson)
+	if err != nil {
+		return err
+	}
+	t.s.sceneOf(l.Scene, t.own)
+	cfg, err := t.s.config(false)
+	if err != nil {
+		return err
+	}
+	if _, err := servedDir(); err != nil { // the runtime folder, with the socket in it
+		return err
+	}
+	c, end, err := t.s.boot(ctx, cfg, "class")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if err := c.WaitReady(ctx); err != nil {
+		return err
+	}
+	room := &classroom{lesson: l, teacher: t.named(), listen: t.listen, code: t.code, forget: t.forget, limits: door.Limits{Visits: t.viewers}, private: t.private, theme: t.look.theme}
+	if room.folder, err = os.Getwd(); err != nil {
+		return err
+	}
+	if room.listen != "" && room.code == "" && !strings.HasPrefix(room.listen, "127.0.0.1:") && !strings.HasPrefix(room.listen, "localhost:") {
+		room.code = door.NewCode()
+	}
+	if err := room.open(c, all, max(t.s.seed, 1), beat, screensOf); err != nil {
+		return err
+	}
+	return room.serve(ctx, func() { room.tell(io.out) })
+}
+
+// named is what students call the teacher.
+func (t *teaching) named() string {
+	if name := door.Clean(t.teacher); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		if name := door.Clean(u.Username); name != "" {
+			return name
+		}
+	}
+	return "the teacher"
+}
+
+// tell says how to come in.
+func (r *classroom) tell(w io.Writer) {
+	fmt.Fprintf(w, "the class of %s is open: kviz present and kviz notes are its screens\n", r.lesson.ID)
+	if join := r.join(); join != "" {
+		fmt.Fprintf(w, "students: %s", join)
+		if r.code != "" {
+			fmt.Fprintf(w, "   code %s", r.code)
+		}
+		fmt.Fprintf(w, "\nhost key  %s\n", r.door.Fingerprint())
+	}
+}
+
+// begin opens a class in a process of its own, which outlives this terminal: it is this program with the same flags.
+func (t *teaching) begin(ctx context.Context, name, lesson string) error {
+	if err := t.check(lesson); err != nil {
+		return err
+	}
+	if dial(classSocket()) == nil {
+		return errors.New("a class is open here already: kviz present shows it, and q there closes it")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := classFolder()
+	if err != nil {
+		return err
+	}
+	args := []string{name, lesson, "--no-screen"}
+	t.own.Visit(func(f *pflag.Flag) { args = append(args, "--"+f.Name+"="+f.Value.String()) })
+	host := background.Program{
+		Path: self, Args: args, Log: filepath.Join(dir, "class.log"), Ready: func() error { return dial(classSocket()) },
+	}
+	return host.Start(ctx)
+}
+
+// dial reports whether somebody listens at a socket.
+func dial(socket string) error {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// check refuses a lesson that there is not, before a process is started for it.
+func (t *teaching) check(lesson string) error {
+	_, _, _, err := t.chosen(lesson)
+	return err
+}
+
+// chosen is a lesson, at a beat, among all that there are.
+func (t *teaching) chosen(lesson string) (all []*lessons.Lesson, l *lessons.Lesson, beat string, err error) {
+	id, beat, _ := strings.Cut(lesson, "#")
+	more, err := t.from.sources()
+	if err != nil {
+		return nil, nil, "", err
+	}
+	all, broken := lessons.Read(assets.Lessons(), more...)
+	if err := t.from.translate(all); err != nil {
+		return nil, nil, "", err
+	}
+	if l, err = oneLesson(all, []string{id}); err != nil {
+		return nil, nil, "", errors.Join(err, broken)
+	}
+	if l, err = l.Whole(); err == nil && beat != "" {
+		err = hasBeat(l, beat)
+	}
+	return all, l, beat, err
+}

@@ -1,0 +1,239 @@
+package hall_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	gossh "golang.org/x/crypto/ssh"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/lessons"
+	"kviz/raftstore/steady"
+	"kviz/tui/class"
+	"kviz/tui/class/door"
+	"kviz/tui/class/hall"
+	"kviz/tui/class/lead"
+	"kviz/tui/panes"
+	"kviz/tui/tuitest"
+)
+
+// taught is a class that students come to over SSH, on this machine; its cluster plays a tape.
+type taught struct {
+	t    *testing.T
+	lead *lead.Lead
+	room *class.Room
+	door *door.Door
+	addr string
+}
+
+func begins(t *testing.T) *taught {
+	t.Helper()
+	text, err := os.ReadFile("../lead/testdata/lesson.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := lessons.Load(fstest.MapFS{"L50/lesson.md": {Data: text}}, panes.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape := tuitest.Calm(3, 3)
+	calm := int(tape.Stream.Len())
+	tape.Commit(tuitest.Ref("Deployment", "demo", "web"), "deployments", tuitest.Deployment(3, 2))
+	tape.After(300 * time.Millisecond)
+	tape.Down("a", "crashed", tape.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "crash", Target: "member/a"}))
+	c := tuitest.NewCluster(tape, calm)
+	player := lessons.NewPlayer(c, all, lessons.NewProgress(time.Now))
+	room := class.NewRoom(time.Now, nil)
+	room.Begin("L50@1")
+	l := lead.New(lead.Config{Cluster: c, History: view.NewHistory(c.Trace()), Player: player, Panes: panes.All, Room: room, Lesson: "L50"})
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := gossh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := door.Open(door.Config{Host: hall.New(hall.Config{Lead: l, Room: room, Panes: panes.All, Teacher: "ada"}), Key: signer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := door.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Serve(listener); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if err := l.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	wait.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+			c.Play(3)
+		}
+	})
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		wait.Wait()
+		player.Close()
+	})
+	return &taught{t, l, room, d, listener.Addr().String()}
+}
+
+// desk is a student's terminal.
+type desk struct {
+	t    *testing.T
+	name string
+	mu   sync.Mutex
+	emu  *vt.Emulator
+	keys io.Writer
+	conn *gossh.Client
+	over chan struct{}
+}
+
+// sits comes in under a name, with a terminal of a size.
+func (c *taught) sits(name string, w, h int) *desk {
+	c.t.Helper()
+	raw, err := net.Dial("tcp", c.addr)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	conn, channels, requests, err := gossh.NewClientConn(raw, c.addr, &gossh.ClientConfig{User: name, HostKeyCallback: gossh.InsecureIgnoreHostKey()})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	d := &desk{t: c.t, name: name, emu: vt.NewEmulator(w, h), conn: gossh.NewClient(conn, channels, requests), over: make(chan struct{})}
+	session, err := d.conn.NewSession()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if d.keys, err = session.StdinPipe(); err != nil {
+		c.t.Fatal(err)
+	}
+	session.Stdout = d
+	if err := session.RequestPty("xterm-256color", h, w, gossh.TerminalModes{}); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := session.Shell(); err != nil {
+		c.t.Fatal(err)
+	}
+	go func() { // what the terminal itself answers is read by nobody
+		defer close(d.over)
+		_, _ = io.Copy(io.Discard, d.emu)
+	}()
+	c.t.Cleanup(d.drops)
+	return d
+}
+
+func (d *desk) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.emu.Write(p)
+}
+
+// drops is a line that is cut.
+func (d *desk) drops() {
+	_ = d.conn.Close()
+	_ = d.emu.Close()
+	<-d.over
+}
+
+func (d *desk) types(keys string) {
+	d.t.Helper()
+	if _, err := d.keys.Write([]byte(keys)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) sees(text string) {
+	d.t.Helper()
+	steady.Await(d.t, d.name+" sees "+text, func() error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if s := d.emu.String(); !strings.Contains(s, text) {
+			return fmt.Errorf("they see\n%s", s)
+		}
+		return nil
+	})
+}
+
+// goesOn has the teacher go on.
+func (c *taught) goesOn() {
+	c.t.Helper()
+	if err := c.lead.Press(tuitest.Press("space")); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestAClassOverSSH: students with terminals of eight sizes see each beat, answer, drop and come again where the class is, and
+// late ones begin there; afterwards nobody is left.
+func TestAClassOverSSH(t *testing.T) {
+	steady.RealTime(t, "SSH over sockets")
+	c := begins(t)
+	sizes := [][2]int{{80, 24}, {120, 40}, {100, 30}, {60, 18}, {200, 60}, {90, 25}, {132, 43}, {80, 50}}
+	var desks []*desk
+	for i, size := range sizes {
+		desks = append(desks, c.sits(fmt.Sprintf("s%d", i+1), size[0], size[1]))
+	}
+	all := func(text string) {
+		t.Helper()
+		for _, d := range desks {
+			d.sees(text)
+		}
+	}
+	all("following ada")
+	all("copy of one log")
+	c.goesOn()
+	all("on disk. Two of three")
+	desks[3].drops()
+	c.goesOn()
+	again := c.sits("s4", 80, 24) // where the class is
+	desks[3] = again
+	all("the poll is open")
+	for i, d := range desks {
+		d.types(fmt.Sprint(1+i%2) + "2")
+		d.sees("you have answered")
+	}
+	if p := c.room.State().Polls["guess"]; p.Given != len(desks) || len(p.Answers) != 2 {
+		t.Errorf("the poll has %+v", p)
+	}
+	c.goesOn()
+	all("the poll is closed")
+	c.goesOn()
+	all("your prediction")
+	if err := c.lead.ShowPoll(); err != nil {
+		t.Fatal(err)
+	}
+	all("████")
+	late := c.sits("late", 80, 24)
+	late.sees("It moved to 16")
+	desks[0].types("hq")
+	steady.Until(t, "a hand, and one who left", func() bool {
+		s, _ := c.room.State().Seat("s1")
+		return s.Hand && s.Here == 0
+	})
+	for _, d := range append(desks[1:], late) {
+		d.drops()
+	}
+	steady.Until(t, "an empty room", func() bool { return c.room.State().Here == 0 })
+}
