@@ -27,7 +27,6 @@ func (l *oneLesson) List() []lessons.Info {
 }
 
 func (l *oneLesson) Beats(string) []lessons.Need { return nil }
-func (l *oneLesson) Await(string)                {}
 func (l *oneLesson) Progress() string            { return "0 of 1 lessons are done" }
 
 func (l *oneLesson) Start(id string) error {

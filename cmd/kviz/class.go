@@ -60,7 +60,8 @@ kviz notes in another terminal has your notes, the next beat and a clock.`,
 func notesCommand() *command {
 	return &command{
 		name: "notes", short: "the teacher's notes beside kviz present or kviz class",
-		long: "Shows, in a second terminal of the same machine, the notes to the beat, what comes next, the answers to polls, and who is stuck.",
+		example: "kviz notes",
+		long:    "Shows, in a second terminal of the same machine, the notes to the beat, what comes next, the answers to polls, and who is stuck.",
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) > 0 {
 				return &usageError{text: fmt.Sprintf("unexpected %q", args[0]), command: "notes"}

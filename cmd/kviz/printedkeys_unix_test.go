@@ -143,18 +143,35 @@ func (w *walk) member(part string) (name string) {
 // choose goes down in a menu to a line and chooses it.
 func (w *walk) choose(label string) {
 	w.t.Helper()
+	before := ""
 	for range 60 {
-		before := w.text()
-		for row := range strings.Lines(before) {
-			if strings.Contains(row, "▸") && strings.Contains(row, label) {
-				w.sees("⏎ choose").press("enter")
-				return
-			}
+		w.until("the menu does not move from", func(text string) bool {
+			row := underCursor(text)
+			return row != "" && row != before
+		}, []string{before})
+		if before = underCursor(w.text()); strings.Contains(before, label) {
+			w.sees("⏎ choose").press("enter")
+			return
 		}
 		w.sees("↑↓ move").press("down")
-		w.until("the menu does not move from", func(text string) bool { return text != before }, []string{before})
 	}
 	w.t.Fatalf("the menu has no %q:\n%s", label, w.text())
+}
+
+// underCursor is the line of a menu that the cursor is on. The screen is read while it is written, so the cursor may stand on
+// two lines or on none for a moment: then it is "".
+func underCursor(text string) (line string) {
+	for row := range strings.Lines(text) {
+		_, rest, ok := strings.Cut(row, "│▸ ")
+		switch {
+		case !ok:
+		case line != "":
+			return ""
+		default:
+			line = rest
+		}
+	}
+	return line
 }
 
 // chooseMember makes the menu of faults that of a member: it is that of what is under the cursor.

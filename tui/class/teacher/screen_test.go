@@ -88,6 +88,12 @@ func teaches(t *testing.T) *taught {
 	return taught
 }
 
+// inBubble runs a test whose time is virtual.
+func inBubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
 // clock goes on by ten seconds at a time, so that a golden file does not depend on what took a moment longer.
 func clock() time.Time { return time.Now().UTC().Truncate(10 * time.Second) }
 
