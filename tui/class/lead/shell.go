@@ -12,7 +12,6 @@ import (
 type shell struct {
 	mu  sync.Mutex
 	now stage.Command
-	out tail
 }
 
 // tail keeps the last bytes that were written to it.
