@@ -162,6 +162,7 @@ func (d *Driver) Do(name string) action.Action {
 		if refused := d.SetSpeed(x); refused != nil {
 			return refused
 		}
+		d.clock.Speed = x // the next press goes on from there, though the clock was not looked at since
 		return action.Notice{Text: "speed " + words.Speed(x)}
 	case keymap.SkipIdle:
 		return d.ask(Cluster.SkipIdle, "")
