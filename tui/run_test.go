@@ -313,8 +313,8 @@ func TestColoursFarAway(t *testing.T) {
 	}{
 		{false, false, []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, 0, false},
 		{true, false, []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, colorprofile.ANSI256, true},
-		{true, false, []string{"TERM=xterm-256color"}, 0, false},
-		{true, false, []string{"TERM=linux"}, 0, false},
+		{true, false, []string{"TERM=xterm-256color"}, colorprofile.ANSI256, true},
+		{true, false, []string{"TERM=linux"}, colorprofile.ANSI, true},
 		{true, true, []string{"TERM=xterm-256color", "COLORTERM=truecolor"}, colorprofile.ASCII, true},
 	} {
 		if p, ok := profile(Config{Remote: c.remote, Environ: c.environ}, c.none); p != c.want || ok != c.chosen {
