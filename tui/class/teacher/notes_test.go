@@ -41,7 +41,7 @@ func atThePoll(c *taught, s *seen, n int) {
 func TestNotes(t *testing.T) {
 	for _, n := range []int{0, 27, 200} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				c := teaches(t)
 				c.cfg.Refusals = func() []Refusal {
 					return []Refusal{{At: time.Date(2000, 1, 1, 0, 1, 0, 0, time.UTC), Who: "203.0.113.7", What: "asked for a shell command", Times: 3}}
