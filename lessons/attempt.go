@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"kviz/cluster/expr"
 	"kviz/cluster/trace"
@@ -232,12 +233,18 @@ func (a *Attempt) listen() {
 	}
 }
 
-// offers reports whether the beat under way offers a command.
+// offers reports whether the beat under way offers a command, by itself or in a line with others.
 func (a *Attempt) offers(line string) bool {
 	return slices.ContainsFunc(a.Lesson.Steps[a.at].Offers, func(o Offer) bool {
 		now, _ := a.Now(o.Run)
-		return now == line
+		return now == line || within(now, line)
 	})
+}
+
+// within reports whether a command stands in a line of several: by its first words, for what follows may be a variable there.
+func within(line, command string) bool {
+	words := strings.Fields(command)
+	return strings.Contains(line, ";") && len(words) > 2 && strings.Contains(line, strings.Join(words[:3], " "))
 }
 
 // span is that of the beat under way; nil before the first.

@@ -50,3 +50,6 @@ func Shuffles(p *Progress) error { return p.shuffles() }
 // SaidOf is the answer to a step's question as it is kept, Says gives a session one that was kept.
 func SaidOf(s *Session, step *Step) *Said        { return s.said(step) }
 func Says(s *Session, step *Step, a *Said) *Said { s.says(step, a, 0); return s.said(step) }
+
+// Within is within.
+var Within = within
