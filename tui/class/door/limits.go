@@ -33,7 +33,7 @@ const (
 	// strangers is how many connections may be underway that have not said yet who they are. A whole class
 	// may come from one address, so it is one address's too.
 	strangers = 100
-	// turnedAway is how many at a time, beyond those let in, are told that there is no room; the others
+	// turnedAway is how many at a time, beyond those let in, read that there is no room; the others
 	// are closed without a handshake.
 	turnedAway = 16
 	// maxInput is how much may be typed that nobody has read.

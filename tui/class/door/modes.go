@@ -15,7 +15,7 @@ type modes struct {
 	on       []int  // private modes that are set, and are not in a terminal at rest
 	off      []int  // those that are not set, and are in a terminal at rest
 	keyboard int    // how many keyboards were pushed
-	modified bool   // keys are told with their modifiers
+	modified bool   // keys come with their modifiers
 }
 
 // cancel (CAN) ends a control sequence.

@@ -158,7 +158,7 @@ type Runs struct {
 	there  int             // clusters that there are, or are being made
 	making int             // that are being made
 	queue  []*ticket       // that nobody makes yet, students' first
-	ahead  []*ticket       // for whoever comes next; these are made, in the making, or in the queue
+	ahead  []*ticket       // for the students who come next: made, in the making, or in the queue
 	kept   map[string]*run // of students who are not there, by name
 	took   time.Duration   // how long it takes to make one; 0: not known
 	now    moment          // where the class is, as far as clusters were made ahead

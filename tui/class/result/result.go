@@ -1,8 +1,8 @@
-// Package result is what a class came to, as a class writes it into a file at its end: what was asked, and how
-// many gave which answer. It has no names of students.
+// Package result is the outcome of a class, as it is written to a file at its end: the questions, and how many
+// students gave which answer. It has no names of students.
 //
-// The file is JSON. Whoever sends it need not be known: [Read] takes no more than a class can have, and what it
-// gives has no character that a terminal would obey or that turns text round.
+// The file is JSON. A file may come from a stranger: [Read] takes no more than a class can have, and its result
+// has no character that a terminal would obey or that turns text round.
 package result
 
 import (
