@@ -55,14 +55,15 @@ func noteBoot(k *sim.Kernel, cfg Config) {
 
 // repeat is a run that is run again.
 type repeat struct {
-	ctx   context.Context
-	hide  *secrets.Hider // knows what secrets of this run have placeholders in its inputs
-	again sim.Again
-	tasks map[string]bool // what has asked for tasks of its own (sim.Kernel.CallAs)
-	fork  control.Fork
-	c     *Cluster
-	watch func(*trace.Event) // is told every event
-	ended chan error         // gets nil when the cluster stands where it was to come to
+	ctx     context.Context
+	hide    *secrets.Hider // knows what secrets of this run have placeholders in its inputs
+	again   sim.Again
+	tasks   map[string]bool // what has asked for tasks of its own (sim.Kernel.CallAs)
+	fork    control.Fork
+	c       *Cluster
+	watch   func(*trace.Event) // gets every event, until unwatch
+	unwatch func()
+	ended   chan error // gets nil when the cluster stands where it was to come to
 }
 
 func newRepeat(ctx context.Context, inputs []*trace.Input, fork control.Fork) (*repeat, error) {
@@ -96,7 +97,7 @@ func (r *repeat) kernel() *sim.Again {
 func (r *repeat) of(c *Cluster) {
 	if r != nil {
 		r.c, c.forked = c, &r.fork
-		c.stream.Tee(r.watch)
+		r.unwatch = c.stream.Tee(r.watch)
 	}
 }
 

@@ -102,6 +102,8 @@ func Fork(ctx context.Context, past []*trace.Event, f ForkConfig) (*Cluster, err
 	if err := r.wait(ctx, c, watch); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	r.unwatch()
+	r.watch, r.unwatch = nil, nil // both hold the events of the first run, which may be many
 	if !f.Unchecked {
 		c.etcd.leadAs(LeaderAt(past, f.At))
 	}

@@ -8,11 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -225,6 +227,39 @@ func TestALiveRunIsRunAgain(t *testing.T) {
 			tryForks(t, events)
 		})
 	}
+}
+
+// A branch stands without the run that it repeated: only what it has in common with it stays.
+func TestABranchLetsGoOfTheRunBefore(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 41, Bare: true, Nodes: 1})
+		run(t, c, "kubectl create configmap one\n")
+		events := past(t, c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var before []weak.Pointer[trace.Event]
+		copies := make([]*trace.Event, len(events))
+		for i, e := range events {
+			one := *e
+			copies[i] = &one
+			before = append(before, weak.Make(&one))
+		}
+		fork, err := cluster.Fork(t.Context(), copies, cluster.ForkConfig{At: trace.ID{Seq: events[len(events)-1].ID.Seq}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(copies)
+		runtime.GC()
+		runtime.GC()
+		if held := slices.IndexFunc(before, func(e weak.Pointer[trace.Event]) bool { return e.Value() != nil }); held >= 0 {
+			t.Errorf("event %d of the run before is held: %s", held, trace.Line(before[held].Value(), ""))
+		}
+		if err := fork.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // overHTTPS is a program of another process's kind at work: it reads, writes and watches.
