@@ -21,7 +21,7 @@ const DefaultLimit = 200_000
 // and then publishes the new length; a reader looks at slots below a length it
 // has read, so neither takes a lock.
 type Stream struct {
-	limit uint64
+	limit atomic.Uint64
 	size  uint64 // events in a chunk
 
 	length atomic.Uint64             // events ever appended
@@ -54,7 +54,8 @@ func NewStream(limit int) *Stream {
 	for size > 16 && size*8 > uint64(limit) {
 		size /= 2
 	}
-	s := &Stream{limit: uint64(limit), size: size}
+	s := &Stream{size: size}
+	s.limit.Store(uint64(limit))
 	s.dir.Store(&directory{})
 	s.wakes.Store(&[]*wake{})
 	s.tees.Store(&[]*tee{})
@@ -88,8 +89,8 @@ func (s *Stream) Append(e *Event) {
 // grow adds a chunk and lets go of the chunks that lie wholly before the
 // limit.
 func (s *Stream) grow(d *directory) *directory {
-	old, first := d.chunks, d.first
-	for uint64(len(old))*s.size >= s.limit+s.size {
+	old, first, limit := d.chunks, d.first, s.limit.Load()
+	for uint64(len(old))*s.size >= limit+s.size {
 		old, first = old[1:], first+s.size
 	}
 	grown := &directory{first: first, chunks: make([][]*Event, len(old), len(old)+1)}
@@ -106,7 +107,11 @@ func (s *Stream) Len() uint64 { return s.length.Load() }
 func (s *Stream) First() uint64 { return s.dir.Load().first }
 
 // Limit is about how many events are kept.
-func (s *Stream) Limit() int { return int(s.limit) }
+func (s *Stream) Limit() int { return int(s.limit.Load()) }
+
+// SetLimit changes about how many events are kept, which must be positive. Events beyond it are let go as
+// others are appended.
+func (s *Stream) SetLimit(limit int) { s.limit.Store(uint64(limit)) }
 
 // Get is the event at a position, or nil if it is not there any more or not
 // yet.

@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkPrivateScenes is what a private cluster needs in the scene of L09, whose writer writes ten times a second: ten forks
-// at its do beat, run for 30 seconds and looked at. KVIZ_HEAP=FILE writes what holds the memory.
+// at its do beat, run for 30 seconds, or KVIZ_SCENE, and looked at. KVIZ_HEAP=FILE writes what holds the memory.
 func BenchmarkPrivateScenes(b *testing.B) {
 	ctx := b.Context()
 	all, err := lessons.Load(assets.Lessons(), panes.Names())
@@ -41,6 +41,11 @@ func BenchmarkPrivateScenes(b *testing.B) {
 		check(c.Kernel().Do(func() { past, _, _ = c.Trace().Read(c.Trace().First(), 1<<20) }))
 		at := trace.ID{Seq: past[len(past)-1].ID.Seq}
 		const n = 10
+		scene := 30 * time.Second
+		if text := os.Getenv("KVIZ_SCENE"); text != "" {
+			scene, err = time.ParseDuration(text)
+			check(err)
+		}
 		before := live(b)
 		var forks []*cluster.Cluster
 		var looked []*view.History
@@ -50,6 +55,7 @@ func BenchmarkPrivateScenes(b *testing.B) {
 			check(err)
 			h := view.NewHistory(f.Trace())
 			h.CatchUp(0)
+			f.Trace().SetLimit(1 << 14) // as Limits.Events
 			forks, looked = append(forks, f), append(looked, h)
 		}
 		b.ReportMetric(time.Since(began).Seconds()/n, "s/fork")
@@ -58,11 +64,12 @@ func BenchmarkPrivateScenes(b *testing.B) {
 		for _, f := range forks {
 			check(f.Resume())
 		}
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Second) {
+		for end := time.Now().Add(scene); time.Now().Before(end); time.Sleep(time.Second) {
 			for _, h := range looked {
 				h.CatchUp(0)
 			}
 		}
+		b.ReportMetric(float64(forks[0].Trace().Len()-uint64(len(past)))/scene.Seconds(), "events/s")
 		b.ReportMetric(float64(live(b)-before)/n/(1<<20), "MiB/run")
 		if name := os.Getenv("KVIZ_HEAP"); name != "" {
 			f, err := os.Create(name)

@@ -90,7 +90,8 @@ type Config struct {
 type Limits struct {
 	Private int // clusters at a time: 30
 	Memory  int // MiB that the process may have: three quarters of the machine's
-	Each    int // MiB that one more cluster is taken to need: 72
+	Each    int // MiB that one more cluster is taken to need: 40
+	Events  int // that a cluster keeps in memory once it stands: 16,384
 	Forks   int // runs that are run again at a time: as many as there are processors
 	Ahead   int // clusters that are made before anybody asks for them, where a gate opens: 4
 
@@ -122,7 +123,8 @@ func or[T comparable](is *T, usual T) {
 func (l Limits) orUsual() Limits {
 	or(&l.Private, 30)
 	or(&l.Memory, machine())
-	or(&l.Each, 72)
+	or(&l.Each, 40)
+	or(&l.Events, 1<<14)
 	or(&l.Forks, runtime.GOMAXPROCS(0))
 	or(&l.Ahead, 4)
 	or(&l.Commands, 20)

@@ -42,6 +42,7 @@ func newRun(c Cluster, limits Limits, branch func(lessons.Cluster) (Player, erro
 			return nil, errors.Join(err, one.close())
 		}
 	}
+	c.Trace().SetLimit(limits.Events) // the run before it has been read, by history and player
 	return one, nil
 }
 
