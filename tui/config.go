@@ -113,6 +113,8 @@ type Config struct {
 	// Messages come from outside while the explorer runs: [tea.WindowSizeMsg] where Output is no terminal of this
 	// process, [Told], [Called].
 	Messages <-chan tea.Msg
+	// Wrap, if set, gives the program that is shown in the place of the explorer, which it shows.
+	Wrap func(*Explorer) tea.Model
 	// Options are more options of the program, after the explorer's own.
 	Options []tea.ProgramOption
 

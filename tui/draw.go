@@ -37,6 +37,9 @@ func (m *Explorer) View() tea.View {
 	return s.shown
 }
 
+// Drawn is what View has drawn last.
+func (m *Explorer) Drawn() *grid.Grid { return m.frame.Grid(!m.open.Empty()) }
+
 // picture is what stands around the panes now.
 func (m *Explorer) picture() frame.Picture {
 	at, typing := m.moment(), m.drawer.Typing()

@@ -61,7 +61,11 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer m.Close()
-	program = tea.NewProgram(m, options(ctx, cfg, noColor)...)
+	var shown tea.Model = m
+	if cfg.Wrap != nil {
+		shown = cfg.Wrap(m)
+	}
+	program = tea.NewProgram(shown, options(ctx, cfg, noColor)...)
 	m.send = program.Send
 	close(started)
 	if cfg.done != nil {

@@ -33,7 +33,7 @@ func (classForks) Fork(ctx context.Context, f own.Fork) (own.Cluster, error) {
 // alone are the students' own clusters of a class.
 func (r *classroom) alone() *own.Runs {
 	return own.New(own.Config{
-		Forker: classForks{}, Lead: r.lead, Room: r.room, Teacher: r.teacher,
+		Forker: classForks{}, Lead: r.lead, Room: r.room, Teacher: r.teacher, Screens: r.screens,
 		Changes: func() (scene, room <-chan struct{}) { return r.lead.Changed.Next(), r.room.Changed.Next() },
 		Branch: func(c lessons.Cluster) (own.Player, error) {
 			p, err := r.player.Branch(c, lessons.NewProgress(time.Now))

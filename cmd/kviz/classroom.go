@@ -18,6 +18,7 @@ import (
 	"kviz/lessons"
 	"kviz/tui/class"
 	"kviz/tui/class/door"
+	"kviz/tui/class/guest"
 	"kviz/tui/class/hall"
 	"kviz/tui/class/lead"
 	"kviz/tui/class/own"
@@ -47,6 +48,7 @@ type classroom struct {
 	journal *os.File
 	address net.Addr // where students come in; nil for none
 	runs    *own.Runs
+	screens *guest.Screens
 	over    chan struct{} // closed when the teacher ends the class
 	once    sync.Once
 }
@@ -92,6 +94,7 @@ func (r *classroom) open(c *cluster.Cluster, all []*lessons.Lesson, seed uint64,
 	r.lead = lead.New(lead.Config{
 		Cluster: c, History: view.NewHistory(c.Trace()), Player: r.player, Panes: panes.All, Room: r.room, Lesson: start,
 	})
+	r.screens = guest.New(r.teacher)
 	r.runs = r.alone()
 	key, err := door.HostKey(dir)
 	if err != nil {
@@ -220,7 +223,7 @@ func machine() string {
 // screensOf are the screens of a class.
 func screensOf(r *classroom) hall.Config {
 	return hall.Config{
-		Lead: r.lead, Room: r.room, Panes: panes.All, Teacher: r.teacher,
+		Lead: r.lead, Room: r.room, Panes: panes.All, Teacher: r.teacher, Screens: r.screens,
 		Owner: map[string]func(context.Context, *door.Visit) error{
 			"present": func(ctx context.Context, v *door.Visit) error {
 				_, err := door.Show(ctx, v, teacher.NewProjector(ctx, r.teaches()))
@@ -242,7 +245,7 @@ func (r *classroom) teaches() teacher.Config {
 		Lead: r.lead, Scenes: &r.lead.Changed, Room: r.room, Seats: &r.room.Changed, Panes: panes.All,
 		Beats: teacher.Beats(r.lesson), Title: r.lesson.ID + " " + r.lesson.Title, Time: time.Duration(r.lesson.Minutes) * time.Minute,
 		Join: teacher.Join{Address: r.join(), Code: r.code, Fingerprint: r.door.Fingerprint()}, Folder: r.folder, Now: time.Now, Theme: r.theme,
-		End: r.end, Refusals: r.refusals, Hints: r.hints,
+		End: r.end, Refusals: r.refusals, Hints: r.hints, LookInto: r.screens.Look,
 	}
 }
 

@@ -7,6 +7,7 @@
 //	lead    the teacher's run: what everybody looks at (a Scene), and what the teacher does
 //	door    the terminals that come in, over SSH and over a socket for the teacher's own screens
 //	screen  what is drawn: the student who follows, the projector, the teacher's notes and board
+//	guest   a look of the teacher's at a student's screen, where the student agrees
 //	own     clusters of the students' own, and what one may cost
 //
 // Kubernetes has nothing like it; the wording of what students see follows the lessons.

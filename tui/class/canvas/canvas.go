@@ -79,5 +79,5 @@ func (c *Canvas) View(draw func(g *grid.Grid) (x, y int, cursor bool)) tea.View 
 	return c.shown
 }
 
-// Planes are the text and the styles of what was drawn last, for tests.
+// Planes are the text and the styles of what was drawn last.
 func (c *Canvas) Planes() *grid.Grid { return c.grid }

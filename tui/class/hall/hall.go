@@ -10,6 +10,7 @@ import (
 
 	"kviz/tui/class"
 	"kviz/tui/class/door"
+	"kviz/tui/class/guest"
 	"kviz/tui/class/lead"
 	"kviz/tui/class/student"
 	"kviz/tui/pane"
@@ -26,6 +27,8 @@ type Config struct {
 	Owner map[string]func(ctx context.Context, v *door.Visit) error
 	// Alone runs a cluster of a student's own on their terminal, until they come back; nil: there is none.
 	Alone func(ctx context.Context, v *door.Visit) error
+	// Screens are where the teacher may look in; nil: nowhere.
+	Screens *guest.Screens
 	// Why says why a student can have no cluster of their own now; "" if they can.
 	Why func(name string) string
 }
@@ -48,11 +51,11 @@ func (h *Hall) Receive(ctx context.Context, v *door.Visit) error {
 	h.cfg.Room.Come(v.Name)
 	defer h.cfg.Room.Leave(v.Name)
 	for {
-		m, err := door.Show(ctx, v, h.student(ctx, v))
-		if err != nil || ctx.Err() != nil {
+		follows := h.student(ctx, v)
+		if err := h.show(ctx, v, follows); err != nil || ctx.Err() != nil {
 			return err
 		}
-		if last, ok := m.(*student.Model); !ok || last.Outcome != student.Alone {
+		if follows.Outcome != student.Alone {
 			return nil
 		}
 		if err := h.cfg.Alone(ctx, v); err != nil {
@@ -60,6 +63,14 @@ func (h *Hall) Receive(ctx context.Context, v *door.Visit) error {
 		}
 		h.cfg.Room.Back(v.Name)
 	}
+}
+
+// show runs a program on a student's terminal, into which the teacher may be let.
+func (h *Hall) show(ctx context.Context, v *door.Visit, p guest.Program) error {
+	host := h.cfg.Screens.Begin(v.Name)
+	defer host.End()
+	_, err := door.Show(ctx, v, host.Wrap(p))
+	return err
 }
 
 // student is the screen of a student who follows.

@@ -3,6 +3,7 @@ package hall_test
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -22,6 +23,7 @@ import (
 	"kviz/raftstore/steady"
 	"kviz/tui/class"
 	"kviz/tui/class/door"
+	"kviz/tui/class/guest"
 	"kviz/tui/class/hall"
 	"kviz/tui/class/lead"
 	"kviz/tui/panes"
@@ -30,11 +32,12 @@ import (
 
 // taught is a class that students come to over SSH, on this machine; its cluster plays a tape.
 type taught struct {
-	t    *testing.T
-	lead *lead.Lead
-	room *class.Room
-	door *door.Door
-	addr string
+	t     *testing.T
+	lead  *lead.Lead
+	room  *class.Room
+	door  *door.Door
+	looks *guest.Screens
+	addr  string
 }
 
 func begins(t *testing.T) *taught {
@@ -65,7 +68,8 @@ func begins(t *testing.T) *taught {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := door.Open(door.Config{Host: hall.New(hall.Config{Lead: l, Room: room, Panes: panes.All, Teacher: "ada"}), Key: signer})
+	looks := guest.New("ada")
+	d, err := door.Open(door.Config{Host: hall.New(hall.Config{Lead: l, Room: room, Panes: panes.All, Teacher: "ada", Screens: looks}), Key: signer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +101,7 @@ func begins(t *testing.T) *taught {
 		wait.Wait()
 		player.Close()
 	})
-	return &taught{t, l, room, d, listener.Addr().String()}
+	return &taught{t, l, room, d, looks, listener.Addr().String()}
 }
 
 // desk is a student's terminal.
@@ -236,4 +240,80 @@ func TestAClassOverSSH(t *testing.T) {
 		d.drops()
 	}
 	steady.Until(t, "an empty room", func() bool { return c.room.State().Here == 0 })
+}
+
+// sees waits until a guest sees something on a student's screen.
+func sees(t *testing.T, l *guest.Look, text string) {
+	t.Helper()
+	steady.Await(t, "the teacher sees "+text, func() error {
+		now := l.Now()
+		if now.Frame == nil {
+			return fmt.Errorf("nothing: %+v", now)
+		}
+		if on := now.Frame.Grid.Plane(); !strings.Contains(on, text) {
+			return fmt.Errorf("they see\n%s", on)
+		}
+		return nil
+	})
+}
+
+// TestALookOverSSH: one student lets the teacher look, and type; the other students and the teacher's run hear nothing of it.
+func TestALookOverSSH(t *testing.T) {
+	steady.RealTime(t, "SSH over sockets")
+	c := begins(t)
+	mira, jonas := c.sits("mira", 80, 24), c.sits("jonas", 80, 24)
+	mira.sees("following ada")
+	jonas.sees("following ada")
+	look, err := c.looks.Look(t.Context(), "mira")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mira.sees("ada asks to look at your screen")
+	if now := look.Now(); now.Frame != nil || now.State != guest.Asked {
+		t.Errorf("before mira agrees: %+v", now)
+	}
+	mira.types("\x1dy") // ctrl+], which turns to the question
+	sees(t, look, "following ada")
+	mira.sees("ada sees your screen")
+	c.goesOn()
+	sees(t, look, "on disk. Two of three")
+	look.AskHand()
+	mira.sees("asks to type on your keys")
+	if err := look.Type(tuitest.Press("h")); !errors.Is(err, guest.ErrNoHand) {
+		t.Errorf("without a hand: %v", err)
+	}
+	mira.types("\x1dy")
+	mira.sees("types on your keys")
+	for _, k := range []string{"h", "q", "ctrl+c", "F", "?", "w", "h", "y"} { // the hand, three ways to leave, a question
+		if err := look.Type(tuitest.Press(k)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mira.sees("your question: why")
+	sees(t, look, "your question: why")
+	mira.types("!\r")
+	steady.Until(t, "the question that both have typed, and the hand", func() bool {
+		s, _ := c.room.State().Seat("mira")
+		return s.Hand && s.Asks == "why!" && s.Here == 1
+	})
+	mira.types("\x1d")
+	steady.Until(t, "the end", func() bool { return look.Now().State == guest.Over })
+	if err := look.Type(tuitest.Press("h")); !errors.Is(err, guest.ErrNoHand) || look.Now().Frame != nil {
+		t.Errorf("after the end: %v, %+v", err, look.Now())
+	}
+	c.goesOn() // to the question
+	mira.sees("the poll is open")
+	jonas.sees("the poll is open")
+	jonas.mu.Lock()
+	if s := jonas.emu.String(); strings.Contains(s, "ada sees") || strings.Contains(s, "your keys") {
+		t.Errorf("jonas sees\n%s", s)
+	}
+	jonas.mu.Unlock()
+	again, err := c.looks.Look(t.Context(), "jonas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jonas.sees("ada asks to look at your screen")
+	jonas.drops()
+	steady.Until(t, "a look at somebody who has gone", func() bool { return again.Now().State == guest.Over })
 }

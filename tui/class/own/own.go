@@ -20,6 +20,7 @@ import (
 	"kviz/tui"
 	"kviz/tui/class"
 	"kviz/tui/class/door"
+	"kviz/tui/class/guest"
 	"kviz/tui/class/lead"
 	"kviz/tui/lesson"
 	"kviz/tui/safe"
@@ -70,6 +71,7 @@ type Config struct {
 	Room    Room
 	Teacher string // what the teacher is called
 	Theme   string
+	Screens *guest.Screens // where the teacher may look in; nil: nowhere
 
 	// Changes gives channels that are closed with the next change of the scene, and of the room.
 	Changes func() (scene, room <-chan struct{})
@@ -214,7 +216,7 @@ func (r *Runs) Go(ctx context.Context, v *door.Visit, name string) error {
 func (r *Runs) enter(ctx context.Context, t terminal, name string) error {
 	one := r.take(name)
 	if one == nil {
-		made, err := r.wait(ctx, t)
+		made, err := r.wait(ctx, t, name)
 		if made == nil || err != nil {
 			return err
 		}

@@ -21,9 +21,11 @@ import (
 	"kviz/lessons"
 	"kviz/raftstore/steady"
 	"kviz/tui/class"
+	"kviz/tui/class/guest"
 	"kviz/tui/class/lead"
 	"kviz/tui/class/own"
 	"kviz/tui/panes"
+	"kviz/tui/tuitest"
 )
 
 // forks runs runs again as kviz class does.
@@ -224,7 +226,8 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	steady.Bubble(t, func(t *testing.T) {
-		c := teach(t, own.Config{})
+		screens := guest.New("Ada")
+		c := teach(t, own.Config{Screens: screens})
 		if err := c.cluster.Pause(); err != nil {
 			t.Fatal(err)
 		}
@@ -251,6 +254,8 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 		if g := c.room.State().Gates["make"]; g.Done != 1 {
 			t.Errorf("the gate counts %+v", g)
 		}
+
+		looksIn(t, d, screens)
 
 		d.types(":kubectl get no")
 		d.sees("kubectl get no")
@@ -285,6 +290,37 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 		nothingIn(t, dir)
 		d.rests()
 	})
+}
+
+// looksIn has the teacher look at mira's own cluster, and type there what mira could: but not leave it.
+func looksIn(t *testing.T, d *desk, screens *guest.Screens) {
+	t.Helper()
+	look, err := screens.Look(t.Context(), "mira")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.sees("Ada asks to look at your screen")
+	d.types("\x1dy")
+	d.sees("Ada sees your screen")
+	look.AskHand()
+	d.sees("asks to type on your keys")
+	d.types("\x1dy")
+	d.sees("types on your keys")
+	for _, k := range []string{"q", ":", "e", "c", "h", "o", "space", "a", "b", "enter"} {
+		if err := look.Type(tuitest.Press(k)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steady.Await(t, "what the teacher has typed, on both screens", func() error {
+		if f := look.Now().Frame; f == nil || !strings.Contains(f.Grid.Plane(), "echo ab") {
+			return fmt.Errorf("%+v", look.Now())
+		}
+		return nil
+	})
+	d.sees("echo ab")
+	d.types("\x1d")
+	steady.Until(t, "the end of the look", func() bool { return look.Now().State == guest.Over })
+	d.types("\x03") // out of the console
 }
 
 // nothingIn looks for files that were left behind.

@@ -126,10 +126,13 @@ func (r *Runs) explore(ctx context.Context, t terminal, name string, one *run) (
 			tell(tui.Told{Text: one.says})
 		}
 	})
+	host := r.cfg.Screens.Begin(name)
+	defer host.End()
 	cfg := tui.Config{
 		History: one.history, Cluster: one.limited, Theme: r.cfg.Theme, Remote: true, Leaves: "back to the class",
 		Input: input, Output: t.out, Environ: t.environ, Size: [2]int{w, h}, Typed: &one.typed,
 		Messages: messages, Options: []tea.ProgramOption{ends(input)},
+		Wrap: func(e *tui.Explorer) tea.Model { return host.Wrap(e) },
 	}
 	if one.player != nil {
 		cfg.Lessons, cfg.Taken = one.player, true

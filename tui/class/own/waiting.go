@@ -16,7 +16,7 @@ import (
 )
 
 // wait gives a student their cluster: at once where one is made, else after a screen on which they wait. Nil is that they gave up.
-func (r *Runs) wait(ctx context.Context, t terminal) (*run, error) {
+func (r *Runs) wait(ctx context.Context, t terminal, name string) (*run, error) {
 	tk, err := r.ask()
 	if err != nil {
 		return nil, err
@@ -24,7 +24,9 @@ func (r *Runs) wait(ctx context.Context, t terminal) (*run, error) {
 	select {
 	case <-tk.done:
 	default:
-		if err := t.show(ctx, newWaiting(r, tk)); err != nil {
+		host := r.cfg.Screens.Begin(name)
+		defer host.End()
+		if err := t.show(ctx, host.Wrap(newWaiting(r, tk))); err != nil {
 			_ = r.giveUp(tk)
 			return nil, err
 		}
@@ -96,6 +98,9 @@ var giveUpKey = keymap.Bind("give up", "stay with the class", "Wait no longer, a
 
 // View implements [tea.Model].
 func (w *waiting) View() tea.View { return w.canvas.View(w.draw) }
+
+// Drawn is what View has drawn last.
+func (w *waiting) Drawn() *grid.Grid { return w.canvas.Planes() }
 
 func (w *waiting) draw(g *grid.Grid) (x, y int, cursor bool) {
 	now := w.runs.cfg.Lead.Scene()

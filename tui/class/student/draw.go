@@ -15,6 +15,9 @@ import (
 // View implements [tea.Model].
 func (m *Model) View() tea.View { return m.canvas.View(m.draw) }
 
+// Drawn is what View has drawn last.
+func (m *Model) Drawn() *grid.Grid { return m.canvas.Planes() }
+
 func (m *Model) draw(g *grid.Grid) (x, y int, cursor bool) {
 	a := g.Area()
 	switch {

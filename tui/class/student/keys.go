@@ -112,6 +112,7 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 			m.takeBack()
 		}
 	case leaveKey.Action:
+		m.Outcome = Left
 		return tea.Quit
 	default:
 		m.digit(k.Text)

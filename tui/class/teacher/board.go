@@ -72,8 +72,9 @@ func (b *board) key(n *Notes, k tea.KeyPressMsg) (cmd tea.Cmd, ours bool) {
 	case sendKey.Action:
 		b.hint = line{on: some}
 	case lookKey.Action:
-		if look := n.cfg.LookInto; look != nil && some {
-			return n.do(func() error { return look(seat.Name) }), true
+		n.notice = ""
+		if n.cfg.LookInto != nil && some {
+			return n.looksInto(seat.Name), true
 		}
 	default:
 		return nil, false

@@ -15,7 +15,8 @@ type Notes struct {
 	peeks   bool   // the poll's answers are seen before they are shown
 	peeked  string // at which poll
 	refused []Refusal
-	board   *board // nil while it is shut
+	board   *board   // nil while it is shut
+	looks   *looking // at a student's screen; nil while at none
 }
 
 // NewNotes makes the teacher's notes, which hear of nothing after ctx has ended.
@@ -48,11 +49,18 @@ func (n *Notes) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		n.hearRefusals()
 		n.canvas.Stale()
 		return n, second()
+	case glanceMsg:
+		return n, n.glances(msg)
 	case exportedMsg:
 		n.notice = msg.says()
 		n.canvas.Stale()
 		return n, nil
 	case tea.PasteMsg:
+		if n.looks != nil {
+			n.looks.types(n, msg)
+			n.canvas.Stale()
+			return n, nil
+		}
 		if n.board != nil && n.board.hint.on {
 			n.board.hint.Insert(msg.Content)
 			n.canvas.Stale()
@@ -73,6 +81,9 @@ func (n *Notes) hearRefusals() {
 func (n *Notes) press(k tea.KeyPressMsg) tea.Cmd {
 	n.canvas.Stale()
 	switch {
+	case n.looks != nil:
+		n.looks.key(n, k)
+		return nil
 	case n.leaving:
 		return n.leave(k)
 	case n.typing.on:
@@ -107,10 +118,13 @@ func (n *Notes) peeksAt(beat string) bool { return n.peeks && n.peeked == beat }
 // View implements [tea.Model]. While nothing changed it gives the same string.
 func (n *Notes) View() tea.View {
 	return n.view(func() {
-		if n.board != nil {
+		switch {
+		case n.looks != nil:
+			n.looks.draw(n)
+		case n.board != nil:
 			n.board.draw(n)
-			return
+		default:
+			n.draw()
 		}
-		n.draw()
 	})
 }

@@ -217,6 +217,9 @@ func (s *seen) press(keys ...string) {
 }
 
 func keyOf(name string) tea.KeyPressMsg {
+	if strings.HasPrefix(name, "ctrl+") {
+		return tuitest.Press(name)
+	}
 	codes := map[string]rune{
 		"pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "left": tea.KeyLeft, "up": tea.KeyUp,
 		"down": tea.KeyDown, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace,

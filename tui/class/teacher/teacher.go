@@ -9,12 +9,14 @@
 package teacher
 
 import (
+	"context"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/lessons"
 	"kviz/tui/class"
+	"kviz/tui/class/guest"
 	"kviz/tui/class/lead"
 	"kviz/tui/pane"
 )
@@ -57,7 +59,9 @@ type Config struct {
 	End      func()                     // ends the class for everybody; nil: a screen cannot
 	Refusals func() []Refusal           // what the door has refused; nil for none
 	Hints    func(beat string) []string // what a beat has to say to those who are stuck; nil for none
-	LookInto func(name string) error    // has the teacher look at a student's screen; nil: there is no such thing
+
+	// LookInto asks a student for a look at their screen, which ends with ctx; nil: there is no such thing.
+	LookInto func(ctx context.Context, name string) (*guest.Look, error)
 }
 
 // Beat is a beat of the lesson.
