@@ -30,16 +30,16 @@ func (l *Lesson) Points(pictures []Picture) error {
 		}
 		if s.Stage.Show != nil {
 			var err error
-			stage, err = shows(pictures, s.Stage.Show)
+			stage, err = shows(pictures, s.Stage.Show.instead(inRun))
 			bad(err)
 		}
 		for what, names := range map[string][]*Text{"spot": s.Stage.Spots, "hide": s.Stage.Hide, "point": s.pointsAt()} {
 			for _, name := range names {
-				bad(pointsOn(pictures, stage, what, name))
+				bad(pointsOn(pictures, stage, what, name.instead(inRun), name.src))
 			}
 		}
 		for _, name := range s.ghostsAt() {
-			bad(pointsOn(pictures, nil, "ghost", name))
+			bad(pointsOn(pictures, nil, "ghost", name.instead(inRun), name.src))
 		}
 	}
 	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -50,8 +50,8 @@ func (l *Lesson) Points(pictures []Picture) error {
 const inRun = "\x00"
 
 // shows is the picture that a beat shows.
-func shows(pictures []Picture, show *Text) (*Picture, error) {
-	name, rest, _ := strings.Cut(show.instead(inRun), "/")
+func shows(pictures []Picture, show string) (*Picture, error) {
+	name, rest, _ := strings.Cut(show, "/")
 	i := slices.IndexFunc(pictures, func(p Picture) bool { return p.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("show: there is no pane %q%s", name, meant(name, names(pictures)))
@@ -69,15 +69,16 @@ func shows(pictures []Picture, show *Text) (*Picture, error) {
 	return p, fmt.Errorf("show: the pane %s has no view %q%s", name, view, meant(view, p.Views))
 }
 
-// pointsOn refuses a name of cells that no picture has, or not the one on the stage, if one is.
-func pointsOn(pictures []Picture, stage *Picture, what string, cells *Text) error {
-	of, name, _ := strings.Cut(cells.instead(inRun), ":")
+// pointsOn refuses a name of cells that no picture has, or not the one on the stage, if one is. Src is the name as it is
+// written.
+func pointsOn(pictures []Picture, stage *Picture, what, cells, src string) error {
+	of, name, _ := strings.Cut(cells, ":")
 	i := slices.IndexFunc(pictures, func(p Picture) bool { return p.Name == of })
 	switch {
 	case i < 0:
-		return fmt.Errorf("%s %q: there is no pane %q%s", what, cells.src, of, meant(of, names(pictures)))
+		return fmt.Errorf("%s %q: there is no pane %q%s", what, src, of, meant(of, names(pictures)))
 	case stage != nil && stage.Name != of:
-		return fmt.Errorf("%s %q: %s is on the stage; want %s:NAME", what, cells.src, stage.Name, stage.Name)
+		return fmt.Errorf("%s %q: %s is on the stage; want %s:NAME", what, src, stage.Name, stage.Name)
 	}
 	p := pictures[i]
 	name, _, _ = strings.Cut(name, "#")
@@ -88,7 +89,7 @@ func pointsOn(pictures []Picture, stage *Picture, what string, cells *Text) erro
 	if nearest.To(kind, p.Kinds) == "" && strings.Contains(path, "/") {
 		return nil // any object is found by kind/namespace/name where it is drawn
 	}
-	return fmt.Errorf("%s %q: the pane %s has no %q to point at%s", what, cells.src, of, kind, meant(kind, p.Kinds))
+	return fmt.Errorf("%s %q: the pane %s has no %q to point at%s", what, src, of, kind, meant(kind, p.Kinds))
 }
 
 // meant is the nearest of the names that there are, and all of them.

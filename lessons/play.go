@@ -68,6 +68,8 @@ type BeatLook struct {
 	Acts          bool         // it is at the newest event
 	Tempo, Quiet  time.Duration
 	ByKey, Still  bool
+	Most          time.Duration // the longest that all changes take together; 0 is as long as they take
+	AtEnd         bool          // it is shown where it stands; the way there is shown when that is asked for
 
 	Runs    bool   // the cluster runs for it
 	Behind  bool   // there are events that have not been judged yet

@@ -270,6 +270,7 @@ type Look struct {
 	Beat     *BeatLook   // of a lesson in beats, else nil
 	Card     *EndCard    // what its run came to; nil until it is asked for at the end
 	Recall   *RecallLook // of questions that come back, else nil
+	Walk     *WalkLook   // of a walk in the place of a lesson, else nil
 	Active   bool
 	Setting  bool          // the scene is being set, and nothing can be done yet
 	Recorded *view.History // the beat is that of a recording, which it belongs to, until the scene is set; else nil

@@ -22,6 +22,7 @@ import (
 	"kviz/cluster/control"
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
+	"kviz/tui/class/walk"
 	"kviz/tui/console"
 	"kviz/tui/drive"
 	"kviz/tui/faults"
@@ -91,6 +92,9 @@ type Config struct {
 	// Save writes the run that the explorer began with, as far as memory holds it, as a
 	// recording into a new file; nil: it cannot be saved.
 	Save func(path string) error
+
+	// Marks are those of a walk through the run that the explorer began with; nil: none can be set.
+	Marks *walk.Marks
 
 	// Lend runs a program on the terminal that the explorer is on, such as the editor
 	// of kubectl edit; the explorer gives the terminal back meanwhile. Nil: whoever

@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/action"
+	"kviz/tui/class/walk"
 	"kviz/tui/faults"
 	"kviz/tui/frame"
 	"kviz/tui/keymap"
@@ -36,6 +37,7 @@ type Explorer struct {
 	comparing comparing
 	asking    asking
 	undoing   undoing
+	marking   walk.Mark                         // for which words are asked
 	keepUp    func(*view.History) (stop func()) // has a history kept up to date; nil: somebody else does
 
 	frame *frame.Frame

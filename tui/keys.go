@@ -166,6 +166,8 @@ func (m *Explorer) ask(name string) action.Action {
 		m.open.Push(offered.At(m.frame.Under().Target))
 	case keymap.Copy:
 		return m.copied()
+	case keymap.Marks:
+		return m.listMarks()
 	case keymap.CopyLink:
 		return m.linked()
 	case keymap.Fork:

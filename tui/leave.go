@@ -102,6 +102,8 @@ func (m *Explorer) lost() string {
 		return "A command still runs in the console, and the cluster ends with the explorer."
 	case m.travel.Index().Touched() && !m.cfg.Saved:
 		return "The cluster ends with the explorer, and what you did in it with the cluster. (--trace FILE records a run, --data-dir DIR keeps the store.)"
+	case m.cfg.Marks != nil && m.cfg.Marks.Path() == "" && len(m.cfg.Marks.All()) > 0:
+		return "The run ends with the explorer, and the marks that you have set in it. (A recording that you save keeps both.)"
 	}
 	return ""
 }

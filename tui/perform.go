@@ -200,6 +200,12 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 	case action.NoOdds:
 		m.curve = nil
 		m.frame.Anew()
+	case action.AskMark:
+		return m.askMark("", "")
+	case action.ToMark:
+		return m.toMark(a.No)
+	case action.Unmark:
+		return m.unmark(a.No)
 	case action.AskName:
 		return menu.AskName(a.Name)
 	case action.AskSave:
@@ -302,6 +308,8 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		}
 	case action.ForRange:
 		return m.askRange(text, a.At)
+	case action.ForMark:
+		return m.mark(text)
 	case action.ForName:
 		return m.nameAs(a.Of, text)
 	case action.ForFault:

@@ -18,15 +18,19 @@ import (
 	"kviz/tui/class/attach"
 	"kviz/tui/class/background"
 	"kviz/tui/class/door"
+	"kviz/tui/class/walk"
+	"kviz/tui/panes"
+	"kviz/tui/stage"
 )
 
 // classCommand is a class: the teacher's screen, and a door for students.
 func classCommand() *command {
 	var t teaching
 	return &command{
-		name: "class", usage: "LESSON[#BEAT] [--listen ADDRESS]",
-		short: "teach a lesson: students follow over SSH, answer polls, and do it themselves",
+		name: "class", usage: "[LESSON[#BEAT]|FILE[#EVENT]] [--listen ADDRESS]",
+		short: "teach a lesson, or walk through a run: students follow over SSH, answer polls, and do it themselves",
 		long: `Opens the projector's screen here, and a door for students: each types one ssh line and follows on a terminal of their own.
+A recording (run.kvrun) is walked through by the marks that were set in it; without either a live cluster is.
 Without --listen only this machine can come in (127.0.0.1:2222); with it a code is asked for, which the screen shows.
 kviz notes in another terminal has your notes, the answers, and who is stuck. Either screen may be closed and opened
 again (kviz present): the class goes on. kviz help teach has a page about a first class.`,
@@ -46,11 +50,13 @@ again (kviz present): the class goes on. kviz help teach has a page about a firs
 func presentCommand() *command {
 	var t teaching
 	return &command{
-		name: "present", usage: "[LESSON[#BEAT]]",
-		short: "the projector's screen of a lesson, for a clicker; kviz notes beside it",
-		long: `Shows a lesson on a projector: one picture, big words, no chatter. Where a class is open this is its screen again.
-kviz notes in another terminal has your notes, the next beat and a clock.`,
-		example: "kviz present L09",
+		name: "present", usage: "[LESSON[#BEAT]|FILE[#EVENT]]",
+		short: "the projector's screen of a lesson or of a walk through a run, for a clicker; kviz notes beside it",
+		long: `Shows a lesson on a projector: one picture, big words, no chatter. A recording (run.kvrun) is walked through by the
+marks that were set in it (M in kviz replay, or kviz mark). Without either this is the screen of the class that is
+open, or else of a walk through a new, live cluster. kviz notes in another terminal has your notes, what comes
+next, and a clock. kviz help teach has the keys.`,
+		example: "kviz present L09\nkviz present run.kvrun",
 		flags:   t.register,
 		run:     func(ctx context.Context, io streams, args []string) error { return t.run(ctx, io, "present", args) },
 	}
@@ -103,22 +109,18 @@ func (t *teaching) register(f *pflag.FlagSet) {
 // run opens a class, or shows the screen of the one that is open.
 func (t *teaching) run(ctx context.Context, io streams, name string, args []string) error {
 	if len(args) > 1 {
-		return &usageError{text: "name one lesson", command: name}
+		return &usageError{text: "name one lesson or one recording", command: name}
 	}
 	if t.hold {
-		if len(args) == 0 {
-			return &usageError{text: "name a lesson", command: name}
-		}
-		return t.teach(ctx, io, args[0])
+		return t.hosts(ctx, io, args)
 	}
 	if len(args) == 0 {
 		err := screenOfClass(ctx, io, "present")
-		if errors.Is(err, attach.ErrNotRunning) {
-			return &usageError{text: "no class is open here: name a lesson", command: name}
+		if !errors.Is(err, attach.ErrNotRunning) {
+			return err
 		}
-		return err
 	}
-	if err := t.begin(ctx, name, args[0]); err != nil {
+	if err := t.begin(ctx, name, args); err != nil {
 		return err
 	}
 	return screenOfClass(ctx, io, "present")
@@ -138,7 +140,18 @@ func screenOfClass(ctx context.Context, io streams, role string) error {
 	return err
 }
 
-// teach holds a class in this process until it is over.
+// hosts holds a class in this process until it is over.
+func (t *teaching) hosts(ctx context.Context, io streams, args []string) error {
+	if len(args) == 0 {
+		return t.walkLive(ctx, io)
+	}
+	if to, is := namedRecording(args[0]); is {
+		return t.walkRecorded(ctx, io, to)
+	}
+	return t.teach(ctx, io, args[0])
+}
+
+// teach is a class that takes a lesson.
 func (t *teaching) teach(ctx context.Context, io streams, lesson string) (err error) {
 	all, l, beat, err := t.chosen(lesson)
 	if err != nil {
@@ -160,17 +173,26 @@ func (t *teaching) teach(ctx context.Context, io streams, lesson string) (err er
 	if err := c.WaitReady(ctx); err != nil {
 		return err
 	}
-	room := &classroom{lesson: l, teacher: t.named(), listen: t.listen, code: t.code, forget: t.forget, limits: door.Limits{Visits: t.viewers}, private: t.private, theme: t.look.theme}
-	if room.folder, err = os.Getwd(); err != nil {
+	room, err := t.room()
+	if err != nil {
 		return err
 	}
-	if room.listen != "" && room.code == "" && !strings.HasPrefix(room.listen, "127.0.0.1:") && !strings.HasPrefix(room.listen, "localhost:") {
-		room.code = door.NewCode()
-	}
+	room.lesson = l
 	if err := room.open(c, all, max(t.s.seed, 1), beat, screensOf); err != nil {
 		return err
 	}
 	return room.serve(ctx, func() { room.tell(io.out) })
+}
+
+// room is a class as the flags say, of nothing yet.
+func (t *teaching) room() (*classroom, error) {
+	r := &classroom{teacher: t.named(), listen: t.listen, code: t.code, forget: t.forget, limits: door.Limits{Visits: t.viewers}, private: t.private, theme: t.look.theme}
+	if r.listen != "" && r.code == "" && !strings.HasPrefix(r.listen, "127.0.0.1:") && !strings.HasPrefix(r.listen, "localhost:") {
+		r.code = door.NewCode()
+	}
+	var err error
+	r.folder, err = os.Getwd()
+	return r, err
 }
 
 // named is what students call the teacher.
@@ -188,7 +210,11 @@ func (t *teaching) named() string {
 
 // tell says how to come in.
 func (r *classroom) tell(w io.Writer) {
-	fmt.Fprintf(w, "the class of %s is open: kviz present and kviz notes are its screens\n", r.lesson.ID)
+	of := r.title
+	if r.lesson != nil {
+		of = r.lesson.ID
+	}
+	fmt.Fprintf(w, "the class of %s is open: kviz present and kviz notes are its screens\n", of)
 	if join := r.join(); join != "" {
 		fmt.Fprintf(w, "students: %s", join)
 		if r.code != "" {
@@ -199,8 +225,8 @@ func (r *classroom) tell(w io.Writer) {
 }
 
 // begin opens a class in a process of its own, which outlives this terminal: it is this program with the same flags.
-func (t *teaching) begin(ctx context.Context, name, lesson string) error {
-	if err := t.check(lesson); err != nil {
+func (t *teaching) begin(ctx context.Context, name string, of []string) error {
+	if err := t.check(of); err != nil {
 		return err
 	}
 	if dial(classSocket()) == nil {
@@ -214,7 +240,7 @@ func (t *teaching) begin(ctx context.Context, name, lesson string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{name, lesson, "--no-screen"}
+	args := append(append([]string{name}, of...), "--no-screen")
 	t.own.Visit(func(f *pflag.Flag) { args = append(args, "--"+f.Name+"="+f.Value.String()) })
 	host := background.Program{
 		Path: self, Args: args, Log: filepath.Join(dir, "class.log"), Ready: func() error { return dial(classSocket()) },
@@ -231,9 +257,16 @@ func dial(socket string) error {
 	return c.Close()
 }
 
-// check refuses a lesson that there is not, before a process is started for it.
-func (t *teaching) check(lesson string) error {
-	_, _, _, err := t.chosen(lesson)
+// check refuses a lesson or a recording that there is not, and marks that are wrong, before a process is started for it.
+func (t *teaching) check(of []string) error {
+	if len(of) == 0 {
+		return nil
+	}
+	if to, is := namedRecording(of[0]); is {
+		_, err := walk.Open(to.File, stage.Pictures(panes.All))
+		return errors.Join(mustExist(to.File), err)
+	}
+	_, _, _, err := t.chosen(of[0])
 	return err
 }
 

@@ -32,16 +32,19 @@ func (classForks) Fork(ctx context.Context, f own.Fork) (own.Cluster, error) {
 
 // alone are the students' own clusters of a class.
 func (r *classroom) alone() *own.Runs {
-	return own.New(own.Config{
+	cfg := own.Config{
 		Forker: classForks{}, Lead: r.lead, Room: r.room, Teacher: r.teacher, Screens: r.screens,
 		Changes: func() (scene, room <-chan struct{}) { return r.lead.Changed.Next(), r.room.Changed.Next() },
-		Branch: func(c lessons.Cluster) (own.Player, error) {
+		Limits:  own.Limits{Private: r.private},
+	}
+	if r.player != nil {
+		cfg.Branch = func(c lessons.Cluster) (own.Player, error) {
 			p, err := r.player.Branch(c, lessons.NewProgress(time.Now))
 			if err != nil {
 				return nil, err
 			}
 			return p, nil
-		},
-		Limits: own.Limits{Private: r.private},
-	})
+		}
+	}
+	return own.New(cfg)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ import (
 // classroom is a class in this process: the teacher's run, who takes part, and the door by which they come in. It has no
 // terminal of its own; the teacher's screens come in through a socket.
 type classroom struct {
-	lesson  *lessons.Lesson
+	lesson  *lessons.Lesson // nil: a walk
+	title   string          // what the teacher's screens call it
+	name    string          // of its journal
 	teacher string
 	listen  string // an address for students; "" for none
 	code    string
@@ -40,8 +43,7 @@ type classroom struct {
 	theme   string
 	forget  bool // nothing is written down
 
-	cluster *cluster.Cluster
-	player  *lessons.Player
+	player  *lessons.Player // of a lesson; nil in a walk
 	room    *class.Room
 	lead    *lead.Lead
 	door    *door.Door
@@ -69,31 +71,47 @@ func classFolder() (string, error) {
 // open makes a class on a cluster that is up, taught from a beat on, "" for where a class of the same lesson ended before
 // somebody closed it.
 func (r *classroom) open(c *cluster.Cluster, all []*lessons.Lesson, seed uint64, beat string, panesOf hallScreens) error {
+	r.name, r.title = r.lesson.ID, r.lesson.ID+" "+r.lesson.Title
+	was, err := r.begin(fmt.Sprintf("%s@%d", r.lesson.ID, r.lesson.Version))
+	if err != nil {
+		return err
+	}
+	progress := lessons.NewProgress(time.Now)
+	progress.Seed = seed // the same seed rehearses the same lesson
+	r.player = lessons.NewPlayer(c, all, progress)
+	return r.opens(lead.Config{
+		Cluster: c, History: view.NewHistory(c.Trace()), Player: r.player, Lesson: r.lesson.ID + "#" + cmp.Or(beat, was),
+	}, panesOf)
+}
+
+// begin opens the journal, and gives the beat at which a class ended that nobody closed; "" where there was none.
+func (r *classroom) begin(lesson string) (was string, err error) {
+	dir, err := classFolder()
+	if err != nil {
+		return "", err
+	}
+	before, err := r.openJournal(dir)
+	if err != nil {
+		return "", err
+	}
+	r.over = make(chan struct{})
+	r.room = class.NewRoom(time.Now, r.writer())
+	if len(before) == 0 {
+		r.room.Begin(lesson)
+		return "", nil
+	}
+	r.room.Restore(before)
+	return r.room.State().Beat, nil
+}
+
+// opens makes lead and door of a class whose journal is open.
+func (r *classroom) opens(run lead.Config, panesOf hallScreens) error {
 	dir, err := classFolder()
 	if err != nil {
 		return err
 	}
-	before, err := r.openJournal(dir)
-	if err != nil {
-		return err
-	}
-	r.cluster, r.over = c, make(chan struct{})
-	r.room = class.NewRoom(time.Now, r.writer())
-	progress := lessons.NewProgress(time.Now)
-	progress.Seed = seed // the same seed rehearses the same lesson
-	r.player = lessons.NewPlayer(c, all, progress)
-	start := r.lesson.ID + "#" + beat
-	if len(before) > 0 {
-		r.room.Restore(before)
-		if beat == "" {
-			start += r.room.State().Beat
-		}
-	} else {
-		r.room.Begin(fmt.Sprintf("%s@%d", r.lesson.ID, r.lesson.Version))
-	}
-	r.lead = lead.New(lead.Config{
-		Cluster: c, History: view.NewHistory(c.Trace()), Player: r.player, Panes: panes.All, Room: r.room, Lesson: start,
-	})
+	run.Panes, run.Room = panes.All, r.room
+	r.lead = lead.New(run)
 	r.screens = guest.New(r.teacher)
 	r.runs = r.alone()
 	key, err := door.HostKey(dir)
@@ -107,12 +125,12 @@ func (r *classroom) open(c *cluster.Cluster, all []*lessons.Lesson, seed uint64,
 // hallScreens gives what the terminals of a class are shown.
 type hallScreens func(*classroom) hall.Config
 
-// openJournal opens the journal of the lesson's class, and reads what one left that was not closed.
+// openJournal opens the journal of the class, and reads what one left that was not closed.
 func (r *classroom) openJournal(dir string) (before []class.Entry, err error) {
 	if r.forget {
 		return nil, nil
 	}
-	r.journal, err = os.OpenFile(filepath.Join(dir, r.lesson.ID+".jsonl"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	r.journal, err = os.OpenFile(filepath.Join(dir, r.name+".jsonl"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the class's journal: %w", err)
 	}
@@ -169,7 +187,9 @@ func (r *classroom) serve(ctx context.Context, told func()) error {
 	err = errors.Join(r.door.Close(), r.runs.Close())
 	cancel()
 	group.Wait()
-	r.player.Close()
+	if r.player != nil {
+		r.player.Close()
+	}
 	if crash := group.Crash(); crash != nil {
 		err = errors.Join(err, crash)
 	}
@@ -241,12 +261,16 @@ func screensOf(r *classroom) hall.Config {
 
 // teaches is what the teacher's screens show.
 func (r *classroom) teaches() teacher.Config {
-	return teacher.Config{
+	cfg := teacher.Config{
 		Lead: r.lead, Scenes: &r.lead.Changed, Room: r.room, Seats: &r.room.Changed, Panes: panes.All,
-		Beats: teacher.Beats(r.lesson), Title: r.lesson.ID + " " + r.lesson.Title, Time: time.Duration(r.lesson.Minutes) * time.Minute,
-		Join: teacher.Join{Address: r.join(), Code: r.code, Fingerprint: r.door.Fingerprint()}, Folder: r.folder, Now: time.Now, Theme: r.theme,
-		End: r.end, Refusals: r.refusals, Hints: r.hints, LookInto: r.screens.Look,
+		Title: r.title,
+		Join:  teacher.Join{Address: r.join(), Code: r.code, Fingerprint: r.door.Fingerprint()}, Folder: r.folder, Now: time.Now, Theme: r.theme,
+		End: r.end, Refusals: r.refusals, LookInto: r.screens.Look,
 	}
+	if l := r.lesson; l != nil {
+		cfg.Beats, cfg.Time, cfg.Hints = teacher.Beats(l), time.Duration(l.Minutes)*time.Minute, r.hints
+	}
+	return cfg
 }
 
 // end closes the class for everybody.

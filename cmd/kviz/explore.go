@@ -13,7 +13,10 @@ import (
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
+	"kviz/tui/class/walk"
+	"kviz/tui/panes"
 	"kviz/tui/safe"
+	"kviz/tui/stage"
 )
 
 func exploreCommand() *command {
@@ -115,7 +118,16 @@ func screenOf(ctx context.Context, io streams, s *shape, e *endpoints, teach tau
 		look.Beside = func(ctx context.Context, changed func()) error { return teach.beside(ctx, player, changed) }
 	}
 	look.Lessons = player
-	look.Save = func(path string) error { return saveRecording(c, path, s.header(c, cfg, "explore")) }
+	look.Marks = walk.New(stage.Pictures(panes.All))
+	if s.record != "" {
+		look.Marks = walk.Fresh(s.record, stage.Pictures(panes.All))
+	}
+	look.Save = func(path string) error {
+		if err := saveRecording(c, path, s.header(c, cfg, "explore")); err != nil {
+			return err
+		}
+		return look.Marks.Save(path)
+	}
 	if s.clockDir() == "" { // else what it keeps has to be ended in its order
 		look.End = freeing(c.Close)
 	}

@@ -51,7 +51,7 @@ type streams struct {
 func commands() []*command {
 	return []*command{
 		exploreCommand(), runCommand(), shCommand(), kubectlCommand(), etcdctlCommand(), etcdutlCommand(), serveCommand(), envCommand(), memberCommand(), presentCommand(), notesCommand(), classCommand(),
-		replayCommand(), openCommand(), traceCommand(), forkCommand(), compareCommand(), oddsCommand(), lessonCommand(), benchCommand(), versionCommand(), completionCommand(), manCommand(),
+		replayCommand(), markCommand(), openCommand(), traceCommand(), forkCommand(), compareCommand(), oddsCommand(), lessonCommand(), benchCommand(), versionCommand(), completionCommand(), manCommand(),
 	}
 }
 

@@ -20,7 +20,7 @@ func TestALostQuorumByPrintedKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &walk{terminal: begin(t, t.TempDir(), 80, 24), names: map[string]string{}}
+	w := &reader{terminal: begin(t, t.TempDir(), 80, 24), names: map[string]string{}}
 	w.listen()
 	for line := range strings.Lines(string(story)) {
 		does, what, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -51,8 +51,8 @@ func TestALostQuorumByPrintedKeys(t *testing.T) {
 // toldRow is the row of the sentence below the picture, on a screen of 24 rows.
 const toldRow = 20
 
-// walk is a terminal on which somebody reads along.
-type walk struct {
+// reader is a terminal on which somebody reads along.
+type reader struct {
 	*terminal
 	names map[string]string // members by their part in the story
 
@@ -62,7 +62,7 @@ type walk struct {
 }
 
 // listen looks at the row of sentences until the test ends.
-func (w *walk) listen() {
+func (w *reader) listen() {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -94,7 +94,7 @@ func (w *walk) listen() {
 }
 
 // tells waits until something is told, after what was waited for before. The end of a long sentence may be cut.
-func (w *walk) tells(what string) {
+func (w *reader) tells(what string) {
 	w.t.Helper()
 	w.until("it was never told", func(string) bool {
 		w.mu.Lock()
@@ -112,7 +112,7 @@ func (w *walk) tells(what string) {
 }
 
 // named puts names into a line. A member gets its part in the story as it is first spoken of.
-func (w *walk) named(line string) string {
+func (w *reader) named(line string) string {
 	w.t.Helper()
 	for _, part := range []string{"first", "second", "third"} {
 		if !strings.Contains(line, "{"+part+"}") {
@@ -126,7 +126,7 @@ func (w *walk) named(line string) string {
 	return line
 }
 
-func (w *walk) member(part string) (name string) {
+func (w *reader) member(part string) (name string) {
 	w.t.Helper()
 	if part == "third" {
 		return strings.Trim("abc", w.names["first"]+w.names["second"])
@@ -141,7 +141,7 @@ func (w *walk) member(part string) (name string) {
 }
 
 // choose goes down in a menu to a line and chooses it.
-func (w *walk) choose(label string) {
+func (w *reader) choose(label string) {
 	w.t.Helper()
 	before := ""
 	for range 60 {
@@ -175,7 +175,7 @@ func underCursor(text string) (line string) {
 }
 
 // chooseMember makes the menu of faults that of a member: it is that of what is under the cursor.
-func (w *walk) chooseMember(name string) {
+func (w *reader) chooseMember(name string) {
 	w.t.Helper()
 	w.sees("Break or mend")
 	if strings.Contains(w.text(), "Break or mend member "+name) {

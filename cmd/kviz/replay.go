@@ -10,6 +10,9 @@ import (
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui"
+	"kviz/tui/class/walk"
+	"kviz/tui/panes"
+	"kviz/tui/stage"
 )
 
 func replayCommand() *command {
@@ -64,6 +67,9 @@ func replayAt(ctx context.Context, io streams, path string, id trace.ID, cfg tui
 	forks := &branches{}
 	cfg.History, cfg.Recording, cfg.Damage = view.NewHistory(stream), filepath.Base(path), damage
 	cfg.Forks, cfg.Lend, cfg.File = forks, io.lend(), cfg.Recording
+	if cfg.Marks, err = walk.Open(path, stage.Pictures(panes.All)); err != nil && !cfg.Plain {
+		return err
+	}
 	if err := at(&cfg, stream, id); err != nil {
 		return err
 	}

@@ -37,7 +37,12 @@ type Tempo struct {
 	Change time.Duration // how long a visible change stays
 	Quiet  time.Duration // the longest bar
 	ByKey  bool          // each change stays until a key
+	Most   time.Duration // the longest that all takes together; 0 is as long as it takes
 }
+
+// least is how long a change stays at least, however many there are: more a second nobody tells apart. Where there is no
+// time for all of them, some are left out, at even distances.
+const least = 100 * time.Millisecond
 
 // pause is the virtual time without a visible change from which on it is shown as a bar: below
 // it nobody would take it for a wait.
@@ -71,7 +76,30 @@ func Make(from uint64, at time.Duration, events []Event, t Tempo) Plan {
 		p.Frames = append(p.Frames, Frame{Pos: stop})
 	}
 	p.Frames[len(p.Frames)-1].For = 0
+	p.hurry(t.Most)
 	return p
+}
+
+// hurry has the plan last no longer than that.
+func (p *Plan) hurry(most time.Duration) {
+	lasts := p.Lasts()
+	if most <= 0 || lasts <= most {
+		return
+	}
+	if n, all := int(most/least), p.Frames; len(all) > n+1 {
+		p.Frames = nil
+		for i := range n {
+			p.Frames = append(p.Frames, all[i*len(all)/n])
+		}
+		p.Frames = append(p.Frames, all[len(all)-1])
+		lasts = p.Lasts()
+	}
+	for i := range p.Frames {
+		f := &p.Frames[i]
+		if lasts > most {
+			f.For = time.Duration(float64(f.For) * float64(most) / float64(lasts))
+		}
+	}
 }
 
 // bar adds a bar for virtual time in which nothing is to be seen.

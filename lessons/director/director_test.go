@@ -40,6 +40,37 @@ ends before #16`; got != want {
 	}
 }
 
+// TestAPlanInAHurry: a long way takes no longer than it may. Its changes stay shorter, and where there would be more of them
+// than anybody sees, some are left out; it ends where it would have.
+func TestAPlanInAHurry(t *testing.T) {
+	way := func(n int) director.Plan {
+		var events []director.Event
+		for i := range n {
+			events = append(events, director.Event{Pos: uint64(i), At: time.Duration(i) * 3 * ms, Visible: true})
+		}
+		return director.Make(0, 0, events, director.Tempo{Change: 600 * ms, Quiet: time.Second, Most: 3 * time.Second})
+	}
+	if p := way(3); p.Lasts() != 3*600*ms {
+		t.Errorf("three changes last %s", p.Lasts())
+	}
+	for _, n := range []int{10, 30, 31, 500, 5000} {
+		p := way(n)
+		if lasts := p.Lasts(); lasts > 3*time.Second || lasts < 2900*ms || p.Changes != n {
+			t.Errorf("%d changes last %s", n, lasts)
+		}
+		last := uint64(0)
+		for i, f := range p.Frames[:len(p.Frames)-1] {
+			if f.For < 90*ms || f.Pos < last || i > 0 && f.Pos == last {
+				t.Errorf("of %d changes, number %d stays %s at %d, after %d", n, i, f.For, f.Pos, last)
+			}
+			last = f.Pos
+		}
+		if end := p.Frames[len(p.Frames)-1]; end.Pos != uint64(n) || end.For != 0 {
+			t.Errorf("%d changes end at %+v", n, end)
+		}
+	}
+}
+
 // TestAPlay plays one by the clock, by keys, and both.
 func TestAPlay(t *testing.T) {
 	events := []director.Event{{Pos: 1, At: ms, Visible: true}, {Pos: 2, At: 2 * ms, Visible: true}}

@@ -102,6 +102,13 @@ type (
 	FirstDifference struct{} // go to the first event that differs
 )
 
+// About the marks of a walk.
+type (
+	AskMark struct{}         // ask for the words of a mark at the event and the pane that one looks at
+	ToMark  struct{ No int } // go to a mark, by its place from 0
+	Unmark  struct{ No int } // take one away
+)
+
 // Entered is what a prompt was answered with.
 type Entered struct {
 	For    string
@@ -146,6 +153,7 @@ const (
 	ForName      = "name"
 	ForOdds      = "odds"
 	ForRange     = "range"
+	ForMark      = "mark"
 )
 
 // Open opens a list or a page over the panes.

@@ -27,6 +27,7 @@ const (
 	Axis      = "time.axis"
 	SetMark   = "time.set-mark"
 	ToMark    = "time.to-mark"
+	Marks     = "do.marks"
 
 	NextPane = "view.next"
 	PrevPane = "view.prev"
@@ -135,6 +136,7 @@ func Global(panes []string) *Map {
 	add("do", 8, Bind(Faults, "break it", "What can be broken or mended at what is under the cursor.", "f"))
 	add("do", 0, Bind(Copy, "copy", "Copy what is under the cursor to the clipboard.", "y"))
 	add("do", 0, Bind(CopyLink, "copy link", "Copy a link to this event, or to the beat of the lesson; kviz open goes there on another machine.", "Y"))
+	add("do", 0, Bind(Marks, "walk", "The marks of a walk: set one here, with words, go to one, take one away; kviz present walks through them.", "M"))
 	add("do", 0, Bind(Lesson, "lesson", "Show or hide the lesson; lessons to choose from if there is none.", "L"))
 
 	add("do", 17, Bind(Fork, "fork", "Run it again up to this moment, and go on differently from there.", "F"))

@@ -58,7 +58,7 @@ func (h *Host) Things() []string {
 		all = append(all, m.name)
 	}
 	for _, s := range h.sheet.hots {
-		all = append(all, s.names()...)
+		all = append(all, s.Names()...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -80,15 +80,15 @@ func (h *Host) places(name string) (all []grid.Rect) {
 		}
 	}
 	for _, s := range h.sheet.hots {
-		if slices.Contains(s.names(), name) {
+		if slices.Contains(s.Names(), name) {
 			all = append(all, grid.Rect{X: s.X, Y: s.Y, W: s.W, H: 1})
 		}
 	}
 	return all
 }
 
-// names are what a thing can be called.
-func (s Subject) names() []string {
+// Names are what a thing can be called, its own name first.
+func (s Subject) Names() []string {
 	all := []string{s.ID}
 	add := func(name string) {
 		if !slices.Contains(all, name) {

@@ -137,13 +137,13 @@ func (s *Stage) Draw(g *grid.Grid, around Around) (x, y int, cursor bool) {
 // whether the clock runs.
 func (s *Stage) drawTitle(a grid.Area, around Around) {
 	b := s.look.Beat
-	x := a.Text(1, 0, s.look.ID+" "+s.look.Title, theme.Title)
+	x := a.Text(1, 0, strings.TrimSpace(s.look.Called()), theme.Title)
 	if r := s.look.Recall; r != nil {
 		a.Text(x+2, 0, fmt.Sprintf("recall %d of %d", r.No, r.Of), theme.Number)
 	} else if s.look.Finished {
 		a.Text(x+2, 0, "done ✓", theme.Good|grid.Bold)
 	} else {
-		x = a.Text(x+2, 0, fmt.Sprintf("beat %d of %d", s.look.Step, s.look.Steps), theme.Muted)
+		x = a.Text(x+2, 0, s.look.Place(), theme.Muted)
 	}
 	if b == nil || s.over() {
 		return

@@ -217,7 +217,7 @@ func (s *Stage) rehearse(w, h int) {
 	}
 	p := s.plan(w, h)
 	s.play = director.NewPlay(p)
-	if b.Past || s.seen[want] {
+	if b.Past || b.AtEnd || s.seen[want] {
 		s.play = director.Ended(p)
 	}
 	s.seen[want] = true
@@ -226,7 +226,7 @@ func (s *Stage) rehearse(w, h int) {
 // plan finds which events of the beat change what it points at.
 func (s *Stage) plan(w, h int) director.Plan {
 	b := s.look.Beat
-	tempo := director.Tempo{Change: b.Tempo, Quiet: b.Quiet, ByKey: b.ByKey}
+	tempo := director.Tempo{Change: b.Tempo, Quiet: b.Quiet, ByKey: b.ByKey, Most: b.Most}
 	var events []*trace.Event
 	for pos := b.From; pos < b.At && len(events) < most; {
 		some, next, lost := s.history.Stream().Read(pos, int(b.At-pos))

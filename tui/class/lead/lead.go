@@ -16,6 +16,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui/action"
@@ -37,6 +38,16 @@ type Player interface {
 	Words(beat string, a lessons.Answer) string
 }
 
+// Marker is a player that sets marks, as one of a walk does.
+type Marker interface {
+	Mark(at trace.ID, spots []string, words string) error
+}
+
+// Commander is a player that has a say in commands that are run.
+type Commander interface {
+	Command(line string) error // an error: it is not run
+}
+
 // Config is a run that is taught.
 type Config struct {
 	Cluster lessons.Cluster
@@ -44,7 +55,7 @@ type Config struct {
 	Player  Player
 	Panes   []pane.Maker
 	Room    *class.Room
-	Lesson  string // as it is started: "L09", "L09#crash"
+	Lesson  string // as it is started: "L09", "L09#crash"; "": the player has been started
 }
 
 // Scene is what everybody looks at. Nothing in it changes.
@@ -76,6 +87,7 @@ type Lead struct {
 	notice string
 	shell  shell
 	beat   string // where the class is
+	seen   uint64 // the version of the beat that was looked at last
 	group  *safe.Group
 	ctx    context.Context
 }
@@ -173,6 +185,9 @@ func (l *Lead) in(f func()) error {
 // step is one look at the run: it brings lesson and stage up to date, and makes a scene where they have changed.
 func (l *Lead) step(passed time.Duration) {
 	look := l.cfg.Player.Look()
+	if b := look.Beat; b != nil && b.Version != l.seen { // what was pointed out belongs to what was there before
+		l.seen, l.spots = b.Version, nil
+	}
 	l.stage.Update(look, l.cfg.History)
 	l.stage.Tick(passed)
 	l.perform(l.stage.Does())
@@ -215,11 +230,32 @@ func (l *Lead) Press(k tea.KeyPressMsg) error {
 
 // Do does an action of the lesson: "next", "back".
 func (l *Lead) Do(what string) error {
+	return l.answers(func() error { return l.cfg.Player.Do(what) })
+}
+
+// answers runs f on Run's goroutine and waits for what it answers.
+func (l *Lead) answers(f func() error) error {
 	var err error
-	if over := l.in(func() { err = l.cfg.Player.Do(what) }); over != nil {
-		return over
+	over := l.in(func() {
+		l.notice = ""
+		err = f()
+	})
+	return errors.Join(over, err)
+}
+
+// Mark sets a mark where the stage stands, with the places that are pointed out.
+func (l *Lead) Mark(words string) error {
+	m, ok := l.cfg.Player.(Marker)
+	if !ok {
+		return errors.New("marks are set in a walk; this is a lesson")
 	}
-	return err
+	return l.answers(func() error {
+		err := m.Mark(l.stage.Event(), l.spots, words)
+		if err == nil {
+			l.notice = "a mark is set here"
+		}
+		return err
+	})
 }
 
 // Exec runs a line in the teacher's console.

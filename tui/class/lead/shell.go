@@ -55,6 +55,12 @@ func (s *shell) last() stage.Command {
 // exec runs a line beside the run's clock.
 func (l *Lead) exec(line string) {
 	s := &l.shell
+	if c, ok := l.cfg.Player.(Commander); ok {
+		if err := c.Command(line); err != nil {
+			l.notice = err.Error()
+			return
+		}
+	}
 	s.mu.Lock()
 	if s.now.Running {
 		s.mu.Unlock()

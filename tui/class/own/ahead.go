@@ -32,7 +32,7 @@ func (r *Runs) Run(ctx context.Context) {
 // lookAhead asks for clusters where the class is at a gate, and gives those that are for another moment.
 func (r *Runs) lookAhead() (stale []*ticket) {
 	look := r.cfg.Lead.Scene().Stand.Look
-	open := look.Beat != nil && !look.Beat.Past && (look.Kind == lessons.Do || r.cfg.Room.State().Gates[look.Beat.ID].State == class.Open)
+	open := r.cfg.Branch != nil && look.Beat != nil && !look.Beat.Past && (look.Kind == lessons.Do || r.cfg.Room.State().Gates[look.Beat.ID].State == class.Open)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if open && r.now.beat == look.Beat.ID && r.now.version == look.Beat.Version {

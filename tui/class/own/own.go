@@ -75,7 +75,8 @@ type Config struct {
 
 	// Changes gives channels that are closed with the next change of the scene, and of the room.
 	Changes func() (scene, room <-chan struct{})
-	// Branch makes a player that goes on with the lesson on a cluster in which the run was run again; nil: there is no lesson.
+	// Branch makes a player that goes on with the lesson on a cluster in which the run was run again; nil: it is a walk, and a
+	// student begins at the very event at which they ask.
 	Branch func(c lessons.Cluster) (Player, error)
 	// Fresh makes a cluster in which the scene of a beat is set by its recipe, for a run that cannot be run again; nil: that
 	// cannot be.

@@ -54,8 +54,10 @@ func (r *Runs) present() (moment, error) {
 	m := moment{history: stand.History}
 	switch b := stand.Look.Beat; {
 	case b != nil:
-		m.beat, m.version = b.ID, b.Version
-		if m.beat == r.now.beat && m.version == r.now.version {
+		if r.cfg.Branch != nil { // there is a lesson to go on with
+			m.beat, m.version = b.ID, b.Version
+		}
+		if m.beat != "" && m.beat == r.now.beat && m.version == r.now.version {
 			return r.now, nil
 		}
 		follower := stage.New(panes.All)

@@ -50,7 +50,7 @@ func (n *Notes) boardTitle(a grid.Area) {
 	look := n.scene.Stand.Look
 	right := fmt.Sprintf("%d of %d", n.room.Here, len(n.room.Seats))
 	if look.Beat != nil {
-		right += fmt.Sprintf("   you: beat %d of %d", look.Step, look.Steps)
+		right += "   you: " + look.Place()
 	}
 	title := "class · " + n.title()
 	if n.cfg.Join.Code != "" {

@@ -41,9 +41,10 @@ type desk struct {
 	command stage.Command
 }
 
-// line is a command or a hint that is being typed.
+// line is a command, a hint or the words of a mark that are being typed.
 type line struct {
-	on bool
+	on    bool
+	marks bool // the words of a mark
 	edit.Line
 }
 
@@ -68,6 +69,9 @@ func newDesk(ctx context.Context, cfg Config) desk {
 // read takes what there is to show now.
 func (d *desk) read() {
 	d.scene, d.room = d.cfg.Lead.Scene(), d.cfg.Room.State()
+	if w := d.walk(); w != nil {
+		d.cfg.Beats = marksOf(w)
+	}
 	d.stage.Follow(d.scene.Stand)
 	d.canvas.Stale()
 	if last := d.scene.Around.Console.Last; last != d.command {
@@ -217,6 +221,9 @@ var common = []keymap.Binding{onKey, backKey, runKey, pollKey, gateKey, callKey,
 // key does what a key does on both screens; ours reports whether it does anything.
 func (d *desk) key(k tea.KeyPressMsg) (cmd tea.Cmd, ours bool) {
 	d.notice = ""
+	if cmd, ours := d.walkKey(k); ours {
+		return cmd, true
+	}
 	press := func() tea.Cmd { return d.do(func() error { return d.cfg.Lead.Press(k) }) }
 	switch keymap.Action(k, common) {
 	case onKey.Action:
@@ -285,12 +292,25 @@ func (d *desk) asksToLeave() []grid.Span {
 	return append(row, grid.Span{Text: "   esc ", Style: theme.Key}, grid.Span{Text: "stay", Style: theme.Text})
 }
 
-// exec is a key while a command is typed.
+// exec is a key while a command, or the words of a mark, are typed.
 func (d *desk) exec(k tea.KeyPressMsg) tea.Cmd {
-	if text, whole := d.typing.key(k); whole && text != "" {
+	marks := d.typing.marks
+	text, whole := d.typing.key(k)
+	switch {
+	case whole && marks:
+		return d.do(func() error { return d.cfg.Lead.Mark(text) })
+	case whole && text != "":
 		return d.do(func() error { return d.cfg.Lead.Exec(text) })
 	}
 	return nil
+}
+
+// prompt is what stands before what is typed.
+func (l *line) prompt() string {
+	if l.marks {
+		return "mark, in words: "
+	}
+	return "$ "
 }
 
 // spans are the line with what stands before it.

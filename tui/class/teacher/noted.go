@@ -27,7 +27,11 @@ func (n *Notes) draw() {
 	n.drawBeat(a.Sub(0, 1, w-right, top))
 	n.drawPoll(a.Sub(w-right, 1, right, top))
 	n.drawClass(a.Sub(0, 1+top, w, max(h-2-top, 0)))
-	n.drawKeys(a.Rows(h-1, 1), []keymap.Binding{onKey, backKey, runKey, pollKey, peekKey, gateKey, callKey, boardKey, blackKey, lineKey, timeKey, quitKey})
+	keys := []keymap.Binding{onKey, backKey, runKey, pollKey, peekKey, gateKey, callKey, boardKey, blackKey, lineKey, timeKey, quitKey}
+	if n.walk() != nil {
+		keys = n.walkKeys()
+	}
+	n.drawKeys(a.Rows(h-1, 1), keys)
 }
 
 // drawTitle draws the first row: the lesson, the time of the day, how long it has lasted and whether that is as planned.
@@ -62,7 +66,7 @@ func (d *desk) drawKeys(a grid.Area, keys []keymap.Binding) {
 	case d.leaving:
 		in.Spans(0, 0, d.asksToLeave()...)
 	case d.typing.on:
-		in.Spans(0, 0, d.typing.spans("$ ", in.W())...)
+		in.Spans(0, 0, d.typing.spans(d.typing.prompt(), in.W())...)
 	case cmp.Or(d.notice, d.scene.Around.Notice) != "":
 		in.Text(0, 0, cmp.Or(d.notice, d.scene.Around.Notice), theme.Warn|grid.Bold)
 	default:
@@ -78,6 +82,9 @@ func (n *Notes) drawBeat(a grid.Area) {
 	head := []grid.Span{{Text: "before the first beat", Style: theme.Title}}
 	if b != nil {
 		head = []grid.Span{{Text: fmt.Sprintf("beat %d: ", look.Step), Style: theme.Muted}, {Text: b.Title, Style: theme.Title}}
+		if n.walk() != nil {
+			head = walkHead(&look)
+		}
 		if n.scene.Black {
 			head = append(head, grid.Span{Text: "  (screens are black)", Style: theme.Warn})
 		}
@@ -221,7 +228,7 @@ func (d *desk) number(beat string) int {
 // called is a beat by its number, else by its name.
 func (d *desk) called(beat string) string {
 	if i := d.number(beat); i >= 0 {
-		return fmt.Sprintf("beat %d", i+1)
+		return fmt.Sprintf("%s %d", d.step(), i+1)
 	}
 	return beat
 }
@@ -230,7 +237,8 @@ func (d *desk) called(beat string) string {
 func (n *Notes) drawClass(a grid.Area) {
 	st := n.room
 	in := a.Frame([]grid.Span{{Text: fmt.Sprintf("class · %d here", st.Here), Style: theme.Title}}, theme.Line)
-	if next := n.next(); next != "" && grid.Width(next)+30 < a.W() {
+	if next := n.next(); next != "" && (grid.Width(next)+30 < a.W() || n.walk() != nil && a.W() > 60) {
+		next = grid.Cut(next, a.W()-31)
 		a.Right(a.W()-2, 0, " "+next+" ", theme.Muted)
 	}
 	w := in.W() - 2
@@ -270,6 +278,9 @@ func (d *desk) next() string {
 		return ""
 	}
 	b := d.cfg.Beats[step]
+	if d.walk() != nil {
+		return fmt.Sprintf("next: %d  %s", step+1, b.Title)
+	}
 	return fmt.Sprintf("next: %d %s  %s", step+1, b.Kind, b.Title)
 }
 

@@ -250,7 +250,7 @@ func (p *Projector) drawFoot(a grid.Area) {
 	case p.leaving:
 		last.Sub(0, 0, a.W()-1, 1).Spans(2, 0, p.asksToLeave()...)
 	case p.typing.on:
-		last.Sub(0, 0, a.W()-1, 1).Spans(2, 0, p.typing.spans("$ ", a.W()-4)...)
+		last.Sub(0, 0, a.W()-1, 1).Spans(2, 0, p.typing.spans(p.typing.prompt(), a.W()-4)...)
 	case !p.scene.Black:
 		p.drawJoin(last)
 	}
@@ -290,8 +290,8 @@ func (p *Projector) spotSays() string {
 func (p *Projector) drawJoin(a grid.Area) {
 	look, j := p.scene.Stand.Look, p.cfg.Join
 	beat := ""
-	if look.Beat != nil && look.Steps > 0 {
-		beat = fmt.Sprintf("beat %d of %d", look.Step, look.Steps)
+	if look.Beat != nil {
+		beat = look.Place()
 	}
 	room := a.W() - 4
 	if beat != "" {

@@ -38,6 +38,7 @@ func (s *still) Do(what string) error                          { s.asked = appen
 func (s *still) ShowPoll() error                               { return nil }
 func (s *still) Exec(line string) error                        { s.asked = append(s.asked, line); return nil }
 func (s *still) Black() error                                  { return nil }
+func (s *still) Mark(words string) error                       { s.asked = append(s.asked, words); return nil }
 func (s *still) Spot(names ...string) error                    { s.asked = append(s.asked, names...); return nil }
 
 var everyKey = strings.Fields("pgdown pgup space n left enter V G A . b s : t e q E esc 1 2 3 9 p B up down home end backspace a c d r ? u o + -")

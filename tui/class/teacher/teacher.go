@@ -31,6 +31,7 @@ type Lead interface {
 	Exec(line string) error
 	Black() error
 	Spot(names ...string) error
+	Mark(words string) error
 }
 
 // Room is who takes part: [class.Room].
@@ -48,7 +49,7 @@ type Config struct {
 	Room   Room
 	Seats  *class.Bell // rings after each change of the room
 	Panes  []pane.Maker
-	Beats  []Beat        // of the lesson, in order; none without one
+	Beats  []Beat        // of the lesson, in order; a walk has its marks there by itself
 	Title  string        // "L09 Kill the leader"
 	Time   time.Duration // planned; 0 is not known
 	Join   Join
