@@ -176,6 +176,36 @@ func TestAClassFollows(t *testing.T) {
 	})
 }
 
+// TestNobodyAnswers: the lesson goes on without an answer, at once where nobody could give one.
+func TestNobodyAnswers(t *testing.T) {
+	for _, here := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := begins(t)
+			defer l.end()
+			if here > 0 {
+				l.room.Come("mira")
+			}
+			for _, beat := range []string{"members", "on-disk"} {
+				l.at(beat)
+				l.press(space)
+			}
+			l.at("guess")
+			l.press(space)
+			if here > 0 {
+				l.until("it is said", func(s *lead.Scene) bool { return strings.Contains(s.Around.Notice, "nobody has answered") })
+				if p := l.room.State().Polls["guess"]; p.State != class.Closed || l.lead.Scene().Stand.Look.Beat.ID != "guess" {
+					t.Errorf("the poll is %+v at %s", p, l.lead.Scene().Stand.Look.Beat.ID)
+				}
+				l.press(space)
+			}
+			l.at("committed")
+			if b := l.lead.Scene().Stand.Look.Beat; b.Told != nil || len(b.Ghosts) > 0 {
+				t.Errorf("without an answer it is told %+v", b.Told)
+			}
+		})
+	}
+}
+
 // TestTheTeacherPointsOut a place, and makes the screens dark.
 func TestTheTeacherPointsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

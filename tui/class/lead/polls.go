@@ -56,8 +56,11 @@ func (l *Lead) ShowPoll() error {
 	})
 }
 
-// closePoll freezes the answers to a question and has the lesson go on with the one that most gave.
+// closePoll freezes the answers to a question and has the lesson go on with the one that most gave. Where nobody gave a whole
+// one, it goes on without when it is asked to go on again, or at once where nobody is there.
 func (l *Lead) closePoll(beat string) {
+	st := l.cfg.Room.State()
+	again := st.Polls[beat].State == class.Closed
 	l.cfg.Room.Poll(beat, class.Closed)
 	shares := l.cfg.Room.State().Polls[beat].Answers
 	for _, s := range shares {
@@ -71,6 +74,13 @@ func (l *Lead) closePoll(beat string) {
 			}
 		}
 		return
+	}
+	if !again && st.Here > 0 {
+		l.notice = "nobody has answered: space goes on without an answer"
+		return
+	}
+	if err := l.cfg.Player.Do("skip"); err != nil {
+		l.notice = err.Error()
 	}
 }
 

@@ -54,14 +54,14 @@ note: Etcd waits 1000 ms.
 // TestWhatIsNoFileOfMarks is refused in words, with the line.
 func TestWhatIsNoFileOfMarks(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                          `line 1: want "kviz marks 1"`,
-		"kviz marks 2\n#1\n":                                        "line 1: want \"kviz marks 1\": this is no file of marks, or one of a newer kviz",
-		"kviz marks 1\nsay: hi\n":                                   `line 2: "say: hi" belongs to no mark: want an event first, such as #8841`,
-		"kviz marks 1\n#x\n":                                        `line 2: event number "#x": want a number such as 214 or 214.3`,
-		"kviz marks 1\n#0\n":                                        "line 2: events are numbered from 1",
-		"kviz marks 1\n#9..#3\n":                                    "line 2: the mark #9..#3: #9..#3 goes back in time: want the earlier event first",
-		"kviz marks 1\n\n#9\nshow: stor\n":                          `line 3: the mark #9: show: there is no pane "stor"; did you mean "store"?`,
-		"kviz marks 1\n#9\nshow: store/log\n":                       `line 2: the mark #9: show: the pane store has no view "log"; did you mean "logs"?`,
+		"":                                    `line 1: want "kviz marks 1"`,
+		"kviz marks 2\n#1\n":                  "line 1: want \"kviz marks 1\": this is no file of marks, or one of a newer kviz",
+		"kviz marks 1\nsay: hi\n":             `line 2: "say: hi" belongs to no mark: want an event first, such as #8841`,
+		"kviz marks 1\n#x\n":                  `line 2: event number "#x": want a number such as 214 or 214.3`,
+		"kviz marks 1\n#0\n":                  "line 2: events are numbered from 1",
+		"kviz marks 1\n#9..#3\n":              "line 2: the mark #9..#3: #9..#3 goes back in time: want the earlier event first",
+		"kviz marks 1\n\n#9\nshow: stor\n":    `line 3: the mark #9: show: there is no pane "stor"; did you mean "store"?`,
+		"kviz marks 1\n#9\nshow: store/log\n": `line 2: the mark #9: show: the pane store has no view "log"; did you mean "logs"?`,
 		"kviz marks 1\n#9\nshow: store\nspot: map:node/a\n":         `line 2: the mark #9: spot "map:node/a": store is on the stage; want store:NAME`,
 		"kviz marks 1\n#9\nspot: store:membr/a\n":                   `line 2: the mark #9: spot "store:membr/a": the pane store has no "membr" to point at; did you mean "member"?`,
 		"kviz marks 1\n#9\nsays: x\n":                               `line 3: "says: x": want show, spot, big, say or note, and a colon behind it`,
