@@ -65,6 +65,7 @@ type Scene struct {
 	Around  stage.Around // the teacher's console and notices
 	Black   bool         // the teacher has made the screens dark
 	Running bool         // something moves by itself
+	Ran     string       // the beat in which the newest command began or ended
 }
 
 // Lead is the teacher's run.
@@ -79,17 +80,19 @@ type Lead struct {
 	scene *Scene
 
 	// The rest belongs to Run.
-	stage  *stage.Stage
-	grid   *grid.Grid
-	drawn  string
-	black  bool
-	spots  []string
-	notice string
-	shell  shell
-	beat   string // where the class is
-	seen   uint64 // the version of the beat that was looked at last
-	group  *safe.Group
-	ctx    context.Context
+	stage   *stage.Stage
+	grid    *grid.Grid
+	drawn   string
+	black   bool
+	spots   []string
+	notice  string
+	shell   shell
+	ran     string        // the beat in which command came to be
+	command stage.Command // the newest one
+	beat    string        // where the class is
+	seen    uint64        // the version of the beat that was looked at last
+	group   *safe.Group
+	ctx     context.Context
 }
 
 // The size of the teacher's own stage.
@@ -197,7 +200,11 @@ func (l *Lead) step(passed time.Duration) {
 
 // publish makes a scene, if it differs from the last one.
 func (l *Lead) publish() {
-	around := stage.Around{Speed: l.cfg.Cluster.Clock().Speed, Notice: l.notice, Console: stage.Console{Last: l.shell.last()}}
+	last := l.shell.last()
+	if last != l.command {
+		l.command, l.ran = last, l.beat
+	}
+	around := stage.Around{Speed: l.cfg.Cluster.Clock().Speed, Notice: l.notice, Console: stage.Console{Last: last}}
 	l.stage.Draw(l.grid, around)
 	drawn := l.grid.Plane()
 	was := l.Scene()
@@ -213,7 +220,7 @@ func (l *Lead) publish() {
 	l.drawn = drawn
 	stand := l.stage.Stand()
 	stand.Spots = l.spots
-	now := &Scene{No: was.No + 1, Stand: stand, Around: around, Black: l.black, Running: l.stage.Busy()}
+	now := &Scene{No: was.No + 1, Stand: stand, Around: around, Black: l.black, Running: l.stage.Busy(), Ran: l.ran}
 	l.mu.Lock()
 	l.scene = now
 	l.mu.Unlock()

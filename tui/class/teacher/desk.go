@@ -36,9 +36,6 @@ type desk struct {
 	notice  string
 	typing  line
 	leaving bool // it asks who is to leave
-
-	ran     uint64 // the version of the beat in which the newest command was run
-	command stage.Command
 }
 
 // line is a command, a hint or the words of a mark that are being typed.
@@ -74,12 +71,6 @@ func (d *desk) read() {
 	}
 	d.stage.Follow(d.scene.Stand)
 	d.canvas.Stale()
-	if last := d.scene.Around.Console.Last; last != d.command {
-		d.command, d.ran = last, 0
-		if b := d.beat(); b != nil {
-			d.ran = b.Version
-		}
-	}
 }
 
 // beat is the beat under way, nil for none.

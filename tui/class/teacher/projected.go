@@ -174,8 +174,8 @@ func (p *Projector) doRows(w, h int) (rows []row) {
 
 // commandRows are the command that is offered, or the newest one with what it printed.
 func (p *Projector) commandRows(w, h int) (rows []row) {
-	b, last := p.beat(), p.command
-	mine := last.Line != "" && p.ran == b.Version
+	b, last := p.beat(), p.scene.Around.Console.Last
+	mine := last.Line != "" && p.scene.Ran == b.ID
 	if mine {
 		says, st := "", theme.Good
 		switch {

@@ -85,6 +85,11 @@ func TestAGateOnAProjector(t *testing.T) {
 		s.shows("$ echo hi▏")
 		s.press("enter")
 		s.shows("$ echo hi")
+		s.press("pgup")
+		other := c.sees(NewProjector(t.Context(), c.cfg), 80, 24) // it was not there as the command ran
+		other.hides("echo hi")
+		s.press("pgdown")
+		other.shows("$ echo hi")
 		s.press("G")
 		if g := c.room.State().Gates["crash"]; g.State != class.Closed {
 			t.Errorf("the gate is %q", g.State)
