@@ -133,6 +133,36 @@ func (p *Player) Words(beat string, a Answer) string {
 	}
 }
 
+// Help is which help a learner has taken in a beat.
+type Help struct {
+	Hints, Undone int
+	Shown         int // goals that kviz met
+}
+
+// Helped is which help the learner has taken in this lesson, by beat; beats without any are left out.
+func (p *Player) Helped() map[string]Help {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]Help{}
+	if p.beats == nil {
+		return all
+	}
+	marks := p.progress.Lessons[p.lesson.ID].Beats
+	for _, step := range p.lesson.Steps[:p.beats.at+1] {
+		m := marks[step.ID]
+		h := Help{Hints: m.Hints, Undone: m.Undone}
+		for _, g := range step.Goals {
+			if m.Goals[g.ID] == goalShown || p.beats.helped[step.ID] && !g.Never() {
+				h.Shown++
+			}
+		}
+		if h != (Help{}) {
+			all[step.ID] = h
+		}
+	}
+	return all
+}
+
 // HintsOf are all that a beat has to say to those who are stuck in it, as the names are now; none of a beat to which the
 // lesson has not come.
 func (p *Player) HintsOf(beat string) (all []string) {

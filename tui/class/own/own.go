@@ -51,6 +51,7 @@ type Forker interface {
 // Player takes a student through the lesson.
 type Player interface {
 	lesson.Player
+	Helped() map[string]lessons.Help
 	Close()
 }
 
@@ -61,6 +62,7 @@ type Lead interface{ Scene() *lead.Scene }
 type Room interface {
 	State() *class.State
 	Progress(name, beat string, done, of int, miss string, broken bool)
+	Help(name, beat string, hints, shown, undone int)
 	Back(name string)
 }
 

@@ -24,6 +24,7 @@ import (
 	"kviz/tui/class/guest"
 	"kviz/tui/class/lead"
 	"kviz/tui/class/own"
+	"kviz/tui/class/teacher"
 	"kviz/tui/panes"
 	"kviz/tui/tuitest"
 )
@@ -249,6 +250,11 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 		goes()
 		d.sees("Make a ConfigMap that is called mine.")
 		steady.Until(t, "that the class knows where they are", func() bool { return seat().Alone && seat().Of == 1 && seat().Done == 0 })
+		d.types("?")
+		d.sees("kubectl can make one.")
+		d.types("?")
+		d.sees("Give it a name.")
+		steady.Until(t, "that the class knows of two hints", func() bool { return seat().Work["make"].Hints == 2 })
 		d.types(":kubectl create configmap mine\r")
 		steady.Until(t, "the goal", func() bool { return seat().Done == 1 })
 		if g := c.room.State().Gates["make"]; g.Done != 1 {
@@ -282,6 +288,21 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 		}
 		if all, ahead, kept := c.runs.There(); all != 3 || ahead != 3 || kept != 0 {
 			t.Errorf("left: %d, %d ahead, %d kept", all, ahead, kept)
+		}
+		goes() // into another one, which counts on
+		d.sees("Make a ConfigMap that is called mine.")
+		d.types("?")
+		steady.Until(t, "a third hint", func() bool { return seat().Work["make"].Hints == 3 })
+		d.types("q")
+		if err := <-back; err != nil {
+			t.Fatal(err)
+		}
+		table, err := teacher.Table([]teacher.Beat{{ID: "make"}}, c.room.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(table), "\nmira,make,") || !strings.Contains(string(table), ",1,3,0,0,") { // of one goal, hints, shown, undone
+			t.Errorf("the table has\n%s", table)
 		}
 		if after, stands := c.cluster.Trace().Len(), c.cluster.Clock(); after != before || stands.Elapsed != stood.Elapsed || stands.Last != stood.Last {
 			t.Errorf("the class's own run went on from %d events at %s to %d at %s", before, stood.Elapsed, after, stands.Elapsed)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,9 +23,10 @@ type run struct {
 	limited *Limited
 	player  Player // nil without a lesson
 	history *view.History
-	says    string // what the student has to know of it
-	typed   string // what stands in the console
-	rests   bool   // it was made to stand when its student left
+	says    string                // what the student has to know of it
+	typed   string                // what stands in the console
+	rests   bool                  // it was made to stand when its student left
+	before  map[string]class.Work // of its student, when they came into it first
 	meter   meter
 	drop    *time.Timer // ends it while its student is not there
 }
@@ -216,4 +219,20 @@ func (r *Runs) report(name string, one *run) {
 		miss = look.Beat.Mistake
 	}
 	r.cfg.Room.Progress(name, look.Beat.ID, done, len(look.Goals), class.Short(miss, 200), broken)
+	r.reportHelp(name, one)
+}
+
+// reportHelp tells the class which help a student has taken, in this run and in those before it.
+func (r *Runs) reportHelp(name string, one *run) {
+	if one.before == nil {
+		seat, _ := r.cfg.Room.State().Seat(name)
+		if one.before = seat.Work; one.before == nil {
+			one.before = map[string]class.Work{}
+		}
+	}
+	helped := one.player.Helped()
+	for _, beat := range slices.Sorted(maps.Keys(helped)) {
+		h, was := helped[beat], one.before[beat]
+		r.cfg.Room.Help(name, beat, was.Hints+h.Hints, was.Shown+h.Shown, was.Undone+h.Undone)
+	}
 }
