@@ -91,6 +91,18 @@ func (c *Class) take() error {
 
 func safe(text string) string { return grid.Cut(grid.Clean(text), mostColumns) }
 
+// Add adds an answer, the most frequent first. Beyond as many as a file has, the rest are counted together.
+func (p *Poll) Add(a Answer) {
+	if len(p.Answers) < mostAnswers {
+		a.Text = safe(a.Text)
+		p.Answers = append(p.Answers, a)
+		return
+	}
+	last := &p.Answers[mostAnswers-1]
+	last.Text, last.Right = "something else", false
+	last.Count += a.Count
+}
+
 // Of are the polls of a beat.
 func (c *Class) Of(beat string) (all []Poll) {
 	if c == nil {

@@ -1,6 +1,8 @@
 package result_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,5 +49,25 @@ func TestRefused(t *testing.T) {
 		if _, err := result.Read(strings.NewReader(c[0])); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%.60s: %v; want %q", c[0], err, c[1])
 		}
+	}
+}
+
+// TestRareAnswers are counted together, so that what a class writes is what is read.
+func TestRareAnswers(t *testing.T) {
+	p := result.Poll{Beat: "guess", Question: "How many?"}
+	for i := range 60 {
+		p.Add(result.Answer{Text: fmt.Sprintf("%d\x1b[31m", i), Count: 1, Right: true})
+	}
+	text, err := json.Marshal(result.Class{Lesson: "L09@3", Students: 60, Polls: []result.Poll{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := result.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := c.Polls[0].Answers
+	if last := all[len(all)-1]; len(all) != 40 || last != (result.Answer{Text: "something else", Count: 21}) || c.Polls[0].Voted() != 60 || all[0].Text != "0·[31m" {
+		t.Errorf("%d answers, from %+v to %+v", len(all), all[0], last)
 	}
 }

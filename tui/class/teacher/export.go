@@ -18,6 +18,7 @@ import (
 
 	"kviz/lessons"
 	"kviz/tui/class"
+	"kviz/tui/class/result"
 	"kviz/tui/grid"
 )
 
@@ -178,59 +179,22 @@ func cell(text string) string {
 
 // Polls is what the class came to, without names, as JSON: what a handout takes.
 func Polls(beats []Beat, st *class.State) ([]byte, error) {
-	r := result{Lesson: grid.Clean(st.Lesson), Students: len(st.Seats), Polls: []polled{}}
+	c := result.Class{Lesson: grid.Clean(st.Lesson), Students: len(st.Seats), Polls: []result.Poll{}}
 	for _, beat := range st.Asked {
-		p := st.Polls[beat]
-		one := polled{Beat: beat, Answers: []answered{}}
+		one := result.Poll{Beat: beat, Answers: []result.Answer{}}
 		for _, b := range beats {
 			if b.ID == beat {
 				one.Question = grid.Clean(b.Ask)
 			}
 		}
-		for _, s := range p.Answers {
-			words := grid.Cut(grid.Clean(cmp.Or(s.Words, inDigits(s.Answer))), mostAnswer)
-			if len(one.Answers) == mostAnswers { // the rarest are counted together
-				one.Answers[mostAnswers-1].add(s.Count)
-				continue
-			}
-			one.Answers = append(one.Answers, answered{Text: words, Count: s.Count, Right: s.Judged && s.Right})
+		for _, s := range st.Polls[beat].Answers {
+			one.Add(result.Answer{Text: cmp.Or(s.Words, inDigits(s.Answer)), Count: s.Count, Right: s.Judged && s.Right})
 		}
-		r.Polls = append(r.Polls, one)
+		c.Polls = append(c.Polls, one)
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	return append(text, '\n'), nil
-}
-
-// What a handout takes at most.
-const (
-	mostAnswers = 40
-	mostAnswer  = 400
-)
-
-// result is a class as the file has it.
-type result struct {
-	Lesson   string   `json:"lesson"`
-	Students int      `json:"students"`
-	Polls    []polled `json:"polls"`
-}
-
-type polled struct {
-	Beat     string     `json:"beat"`
-	Question string     `json:"question"`
-	Answers  []answered `json:"answers"`
-}
-
-type answered struct {
-	Text  string `json:"text"`
-	Count int    `json:"count"`
-	Right bool   `json:"right,omitempty"`
-}
-
-// add makes an answer one of several that were rare.
-func (a *answered) add(count int) {
-	a.Text, a.Right = "something else", false
-	a.Count += count
 }

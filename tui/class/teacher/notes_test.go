@@ -1,8 +1,8 @@
 package teacher
 
 import (
+	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 
 	"kviz/lessons"
 	"kviz/tui/class"
+	"kviz/tui/class/result"
 )
 
 // atThePoll is a class with so many students whose poll was answered by most of them, three of whom are stuck.
@@ -212,8 +213,8 @@ func TestHostileStudents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r result
-		if err := json.Unmarshal(text, &r); err != nil {
+		r, err := result.Read(bytes.NewReader(text))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Lesson != "L50@1" || r.Students != len(hostile) || len(r.Polls) != 1 || len(r.Polls[0].Answers) < 5 {
