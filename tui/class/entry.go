@@ -19,7 +19,7 @@ type Entry struct {
 	Name    string          `json:"name,omitempty"`    // the student
 	Lesson  string          `json:"lesson,omitempty"`  // of opened: "L09@3"; "" is a walk
 	Beat    string          `json:"beat,omitempty"`    // what it is about
-	State   string          `json:"state,omitempty"`   // of poll: open, closed, shown; of gate: open, closed
+	State   string          `json:"state,omitempty"`   // of poll: open, closed, shown; of gate: open, closed; of pin: on, off
 	Answer  *lessons.Answer `json:"answer,omitempty"`  //
 	Words   string          `json:"words,omitempty"`   // an answer or a question in words, a hint, a miss
 	Right   *bool           `json:"right,omitempty"`   // of judged
@@ -50,6 +50,7 @@ const (
 	Pace     = "pace"     // a student finds it too fast or too slow; nobody sees who
 	Hinted   = "hint"     // the teacher sends a student a hint
 	Called   = "called"   // the teacher calls everybody back to what they show
+	Pinned   = "pin"      // the teacher holds everybody there (state "on"), or lets them go
 )
 
 // ReadJournal reads a class's journal, one entry a line. A last line that is not whole is left out: the process ended while

@@ -36,6 +36,7 @@ type Room struct {
 	pace   map[string]int // the newest, by student
 	asks   []Question
 	called uint64
+	pinned bool
 	last   uint64 // rises with each entry
 }
 
@@ -126,6 +127,8 @@ func (r *Room) apply(e Entry) {
 		r.pace[e.Name] = e.By
 	case Called:
 		r.called = r.last
+	case Pinned:
+		r.pinned = e.State == pinOn
 	default:
 		if s != nil {
 			r.applyTo(s, e)
@@ -314,6 +317,22 @@ func (r *Room) Call() {
 	r.put(Entry{T: Called})
 }
 
+// Pin calls everybody back and holds them at what the teacher shows, or lets them go again.
+func (r *Room) Pin(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case on == r.pinned:
+	case on:
+		r.put(Entry{T: Pinned, State: pinOn})
+		r.put(Entry{T: Called})
+	default:
+		r.put(Entry{T: Pinned, State: pinOff})
+	}
+}
+
+const pinOn, pinOff = "on", "off"
+
 // Paces is that a student finds the class too fast (1), too slow (-1) or right (0).
 func (r *Room) Paces(name string, by int) { r.of(name, Entry{T: Pace, By: by}) }
 
@@ -334,6 +353,7 @@ type State struct {
 	Asked     []string        // beats with polls, in order
 	Gates     map[string]Gate
 	Called    uint64 // rises when the teacher calls everybody back
+	Pinned    bool   // the teacher holds everybody at what they show
 }
 
 // State is the room now.
@@ -342,7 +362,7 @@ func (r *Room) State() *State {
 	defer r.mu.Unlock()
 	s := &State{
 		No: r.last, Lesson: r.lesson, Opened: r.opened, Beat: r.beat, Since: r.since, Questions: slices.Clone(r.asks),
-		Called: r.called, Polls: map[string]Poll{}, Gates: map[string]Gate{}, Asked: slices.Clone(r.asked),
+		Called: r.called, Pinned: r.pinned, Polls: map[string]Poll{}, Gates: map[string]Gate{}, Asked: slices.Clone(r.asked),
 	}
 	now := r.now()
 	for _, name := range r.order {

@@ -186,3 +186,33 @@ func TestAnswersWithoutWords(t *testing.T) {
 		t.Errorf("they are %+v", all)
 	}
 }
+
+// TestHeld: everybody is called back and held until they are let go, also where the class's process ends in between.
+func TestHeld(t *testing.T) {
+	var journal bytes.Buffer
+	r := class.NewRoom(clock(), &journal)
+	r.Begin("L09@3")
+	before := r.State().Called
+	r.Pin(true)
+	r.Pin(true)
+	held := r.State()
+	if !held.Pinned || held.Called == before {
+		t.Errorf("held: %+v", held)
+	}
+	if n := strings.Count(journal.String(), `"t":"pin"`); n != 1 {
+		t.Errorf("the journal says so %d times", n)
+	}
+	entries, err := class.ReadJournal(bytes.NewReader(journal.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := class.NewRoom(clock(), nil)
+	again.Restore(entries)
+	if !again.State().Pinned {
+		t.Error("after a restart nobody is held")
+	}
+	again.Pin(false)
+	if now := again.State(); now.Pinned || now.Called != held.Called {
+		t.Errorf("let go: %+v", now)
+	}
+}

@@ -399,6 +399,27 @@ func TestThoseWhoComeLaterWait(t *testing.T) {
 	})
 }
 
+// TestNobodyWaitsWhileTheClassIsHeld for a cluster: they follow again.
+func TestNobodyWaitsWhileTheClassIsHeld(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := teach(t, own.Config{Forker: slow{forks{}, make(chan struct{})}, Limits: own.Limits{Ahead: -1}})
+		c.room.Come("mira")
+		d := c.sits()
+		defer d.leaves()
+		back := make(chan error, 1)
+		go func() { back <- c.runs.Enter(t.Context(), d.Terminal, "mira") }()
+		d.sees("your cluster: yours")
+		c.room.Pin(true)
+		if err := <-back; err != nil {
+			t.Error(err)
+		}
+		steady.Until(t, "the end of what was being made", func() bool { all, _, _ := c.runs.There(); return all == 0 })
+		c.end()
+		d.rests()
+	})
+}
+
 // slow forks once it may.
 type slow struct {
 	own.Forker

@@ -155,7 +155,11 @@ func (r *Runs) explore(ctx context.Context, t terminal, name string, one *run) (
 
 // calls tells when the teacher calls everybody back.
 func (r *Runs) calls(ctx context.Context, tell func(tea.Msg)) {
-	called := r.cfg.Room.State().Called
+	now := r.cfg.Room.State()
+	called := now.Called
+	if now.Pinned { // the student was on the way as everybody was called back
+		called = 0
+	}
 	for {
 		_, room := r.cfg.Changes()
 		if now := r.cfg.Room.State().Called; now != called {

@@ -82,6 +82,9 @@ func (w *waiting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	switch msg := msg.(type) {
 	case lookMsg:
+		if w.runs.cfg.Room.State().Pinned { // nobody goes off now
+			return w, tea.Quit
+		}
 		w.canvas.Stale()
 		return w, w.look()
 	case madeMsg:

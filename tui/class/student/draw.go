@@ -54,6 +54,9 @@ func (m *Model) below() *stage.Below {
 	if m.notice != "" {
 		right = m.notice
 	}
+	if m.room.Pinned {
+		left = m.cfg.Teacher + " holds everybody here"
+	}
 	switch p := m.poll(); {
 	case p.State == class.Open && !m.whole():
 		left = "the poll is open: your answer"
@@ -65,7 +68,7 @@ func (m *Model) below() *stage.Below {
 	case p.State == class.Closed:
 		left = "the poll is closed"
 	}
-	if g := m.gate(); g.State == class.Open {
+	if g := m.gate(); g.State == class.Open && !m.room.Pinned {
 		left = fmt.Sprintf("your turn: F goes into a cluster of your own (%d of %d have done it)", g.Done, g.Of)
 	}
 	return &stage.Below{Left: left, Right: right, Rows: m.rows, Drawer: m.drawer(), Keys: m.keys()}

@@ -49,10 +49,10 @@ func (m *Model) keys() []keymap.Binding {
 	case m.open():
 		keys = append(keys, takeKey)
 	}
-	if m.cfg.Alone != nil && m.cfg.Alone() == "" {
+	if m.cfg.Alone != nil && m.alone() == "" {
 		keys = append(keys, ownKey)
 	}
-	if m.away == nil {
+	if m.away == nil && !m.room.Pinned {
 		keys = append(keys, backKey, onKey)
 	}
 	return append(keys, handKey, askKey, slowKey, fastKey, leaveKey)
@@ -99,10 +99,15 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 		m.follow()
 	case askKey.Action:
 		m.asks = &edit.Line{}
-	case backKey.Action:
-		m.walk(-1)
-	case onKey.Action:
-		m.walk(1)
+	case backKey.Action, onKey.Action:
+		switch {
+		case m.room.Pinned:
+			m.notice = m.held()
+		case keymap.Action(k, All()) == backKey.Action:
+			m.walk(-1)
+		default:
+			m.walk(1)
+		}
 	case slowKey.Action:
 		m.paces(1)
 	case fastKey.Action:
@@ -128,6 +133,8 @@ func (m *Model) digit(text string) {
 	case m.away == nil && m.poll().State == class.Closed:
 		m.notice = class.ErrFrozen.Error()
 	case m.away == nil && m.open():
+	case m.room.Pinned:
+		m.notice = m.held()
 	default:
 		m.lookAround(int(text[0] - '1'))
 	}
@@ -135,11 +142,17 @@ func (m *Model) digit(text string) {
 
 // alone is why the student can have no run of their own.
 func (m *Model) alone() string {
+	if m.room.Pinned {
+		return m.held()
+	}
 	if m.cfg.Alone == nil {
 		return "there are no runs of one's own in this class"
 	}
 	return m.cfg.Alone()
 }
+
+// held is why the student stays at what the teacher shows.
+func (m *Model) held() string { return "that waits until " + m.cfg.Teacher + " lets everybody go" }
 
 // paces says that it is too fast (1) or too slow (-1), and with the same key once more that it is right again.
 func (m *Model) paces(by int) {

@@ -211,3 +211,38 @@ func TestAStudentGoesOff(t *testing.T) {
 		}
 	})
 }
+
+// TestAStudentIsHeld at what the teacher shows, can say what can be said there, and is let go.
+func TestAStudentIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := begins(t, 80, 24)
+		defer c.end()
+		c.at("members")
+		c.press("4")
+		c.shows("you look around")
+		c.press("?", "w", "h")
+		c.room.Pin(true)
+		c.sees()
+		c.press("y", "enter") // what was being typed goes on
+		c.shows("ada holds everybody here")
+		for _, k := range []string{",", ".", "4", "F", "left"} {
+			c.press("h", "h") // which takes the notice away
+			c.press(k)
+			c.shows("ada holds everybody here", "that waits until ada lets everybody go")
+			if c.me.Outcome != student.Left || strings.Contains(c.screen(), "you look around") {
+				t.Errorf("%s leads away", k)
+			}
+		}
+		if mira, _ := c.room.State().Seat("mira"); mira.Asks != "why" {
+			t.Errorf("mira asks %q", mira.Asks)
+		}
+		c.room.Pin(false)
+		c.sees()
+		c.press("4")
+		c.shows("you look around")
+		c.press("F")
+		if c.me.Outcome != student.Alone {
+			t.Error("F does nothing after they were let go")
+		}
+	})
+}

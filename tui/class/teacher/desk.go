@@ -184,6 +184,7 @@ var (
 	pollKey  = bind(4, "poll", "poll", "Close the poll; once more: show what the class said.", "V")
 	gateKey  = bind(5, "gate", "gate", "Open the beat for runs of the students' own, or close it.", "G")
 	callKey  = bind(6, "call", "all to me", "Call everybody back to what you show.", "A")
+	pinKey   = bind(7, "pin", "hold all", "Hold everybody at what you show, or let them go.", "P")
 	blackKey = bind(8, "black", "black", "Make all screens dark, or end that.", ".", "b")
 	lineKey  = bind(9, "line", "command", "Type a command.", ":")
 	timeKey  = bind(10, "clock", "clock", "How long it has lasted, of how long.", "t")
@@ -207,7 +208,7 @@ func bind(rank int, act, words, means string, keys ...string) keymap.Binding {
 	return b
 }
 
-var common = []keymap.Binding{onKey, backKey, runKey, pollKey, gateKey, callKey, blackKey, lineKey, timeKey, quitKey}
+var common = []keymap.Binding{onKey, backKey, runKey, pollKey, gateKey, callKey, pinKey, blackKey, lineKey, timeKey, quitKey}
 
 // key does what a key does on both screens; ours reports whether it does anything.
 func (d *desk) key(k tea.KeyPressMsg) (cmd tea.Cmd, ours bool) {
@@ -231,6 +232,13 @@ func (d *desk) key(k tea.KeyPressMsg) (cmd tea.Cmd, ours bool) {
 	case callKey.Action:
 		d.cfg.Room.Call()
 		d.notice = "everybody is called back"
+		return nil, true
+	case pinKey.Action:
+		d.notice = "everybody is held here: P lets them go"
+		if d.room.Pinned {
+			d.notice = "everybody may look around again, and go into clusters of their own"
+		}
+		d.cfg.Room.Pin(!d.room.Pinned)
 		return nil, true
 	case blackKey.Action:
 		return d.do(d.cfg.Lead.Black), true

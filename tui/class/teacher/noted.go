@@ -27,7 +27,7 @@ func (n *Notes) draw() {
 	n.drawBeat(a.Sub(0, 1, w-right, top))
 	n.drawPoll(a.Sub(w-right, 1, right, top))
 	n.drawClass(a.Sub(0, 1+top, w, max(h-2-top, 0)))
-	keys := []keymap.Binding{onKey, backKey, runKey, pollKey, peekKey, gateKey, callKey, boardKey, blackKey, lineKey, timeKey, quitKey}
+	keys := []keymap.Binding{onKey, backKey, runKey, pollKey, peekKey, gateKey, callKey, boardKey, pinKey, blackKey, lineKey, timeKey, quitKey}
 	if n.walk() != nil {
 		keys = n.walkKeys()
 	}
@@ -236,7 +236,11 @@ func (d *desk) called(beat string) string {
 // drawClass draws how the class is getting on.
 func (n *Notes) drawClass(a grid.Area) {
 	st := n.room
-	in := a.Frame([]grid.Span{{Text: fmt.Sprintf("class · %d here", st.Here), Style: theme.Title}}, theme.Line)
+	head := []grid.Span{{Text: fmt.Sprintf("class · %d here", st.Here), Style: theme.Title}}
+	if st.Pinned {
+		head = append(head, grid.Span{Text: " · held", Style: theme.Warn | grid.Bold})
+	}
+	in := a.Frame(head, theme.Line)
 	if next := n.next(); next != "" && (grid.Width(next)+30 < a.W() || n.walk() != nil && a.W() > 60) {
 		next = grid.Cut(next, a.W()-31)
 		a.Right(a.W()-2, 0, " "+next+" ", theme.Muted)

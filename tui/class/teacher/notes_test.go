@@ -140,6 +140,28 @@ func TestAHintOfTheBeat(t *testing.T) {
 	})
 }
 
+// TestTheTeacherHoldsEverybody from both screens, and lets them go.
+func TestTheTeacherHoldsEverybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := teaches(t)
+		s, p := c.sees(NewNotes(t.Context(), c.cfg), 80, 24), c.sees(NewProjector(t.Context(), c.cfg), 80, 24)
+		s.stands("members")
+		c.joined(3)
+		s.hides("held")
+		s.press("P")
+		s.shows("class · 3 here · held", "everybody is held here: P lets them go")
+		if !c.room.State().Pinned {
+			t.Error("nobody is held")
+		}
+		p.stands("members")
+		p.press("P")
+		if c.room.State().Pinned {
+			t.Error("they are held still")
+		}
+		s.until("that they are let go", func(on string) bool { return !strings.Contains(on, "· held") })
+	})
+}
+
 // hostile is what students may call themselves, ask and answer.
 var hostile = []string{
 	"\x1b[31mred\x1b]0;owned\a", "=cmd|' /C calc'!A0", "+1+1", "-2", "@SUM(A1)", " =1", "a\nb\r\nc", "\u202eevil", "世界世界世界世界", "💥💥💥💥💥💥💥",

@@ -40,6 +40,7 @@ type Room interface {
 	Gate(beat, state string)
 	Hint(name, text string)
 	Call()
+	Pin(on bool)
 }
 
 // Config is what a screen of the teacher's shows.

@@ -83,7 +83,7 @@ func (n *Notes) walkKeys() []keymap.Binding {
 	if n.walk().Live {
 		keys = append(keys, pauseKey, lineKey)
 	}
-	return append(keys, callKey, boardKey, black, timeKey, quitKey)
+	return append(keys, callKey, boardKey, black, timeKey, quitKey, pinKey)
 }
 
 // walkHead is the head of the notes to a mark.
