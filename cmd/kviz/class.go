@@ -177,7 +177,7 @@ func (t *teaching) teach(ctx context.Context, io streams, lesson string) (err er
 	if err != nil {
 		return err
 	}
-	room.lesson = l
+	room.lesson, room.scene = l, cfg
 	if err := room.open(c, all, max(t.s.seed, 1), beat, screensOf); err != nil {
 		return err
 	}

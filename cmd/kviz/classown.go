@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"kviz/cluster"
@@ -45,6 +46,59 @@ func (r *classroom) alone() *own.Runs {
 			}
 			return p, nil
 		}
+		cfg.Fresh = func(ctx context.Context, _ string) (own.Cluster, error) { return r.fresh(ctx) }
+		cfg.Begin = r.setScene
 	}
 	return own.New(cfg)
+}
+
+// fresh makes a cluster as the lesson asks for it, with nothing in it.
+func (r *classroom) fresh(ctx context.Context) (own.Cluster, error) {
+	cfg := r.scene
+	cfg.DataDir, cfg.Remote, cfg.NoSync, cfg.Speed = "", nil, true, 1
+	c, err := cluster.Boot(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.WaitReady(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// setScene has the lesson's recipe set the scene of a beat in such a cluster, and waits until it stands.
+func (r *classroom) setScene(ctx context.Context, c lessons.Cluster, beat string) (own.Player, error) {
+	progress := lessons.NewProgress(time.Now)
+	progress.Seed = r.seed                                   // what is asked stands in the class's order
+	progress.Lessons[r.lesson.ID] = lessons.Mark{Step: beat} // the student has come so far
+	p := lessons.NewPlayer(c, r.all, progress)
+	if err := p.Start(r.lesson.ID + "#" + beat); err != nil {
+		p.Close()
+		return nil, err
+	}
+	if err := stands(ctx, p); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// stands waits until the scene of a lesson is set.
+func stands(ctx context.Context, p *lessons.Player) error {
+	every := time.NewTicker(time.Second / 20)
+	defer every.Stop()
+	for {
+		switch look := p.Look(); {
+		case look.Setting:
+		case look.Beat == nil:
+			return errors.New(look.Text)
+		default:
+			return nil
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

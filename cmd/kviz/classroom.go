@@ -41,8 +41,11 @@ type classroom struct {
 	private int    // clusters of the students' own at a time; 0 is the usual number
 	folder  string // where exports go
 	theme   string
-	forget  bool // nothing is written down
+	forget  bool           // nothing is written down
+	scene   cluster.Config // that of the lesson, for a student's cluster that is no fork
 
+	all     []*lessons.Lesson
+	seed    uint64
 	player  *lessons.Player // of a lesson; nil in a walk
 	room    *class.Room
 	lead    *lead.Lead
@@ -71,6 +74,7 @@ func classFolder() (string, error) {
 // open makes a class on a cluster that is up, taught from a beat on, "" for where a class of the same lesson ended before
 // somebody closed it.
 func (r *classroom) open(c *cluster.Cluster, all []*lessons.Lesson, seed uint64, beat string, panesOf hallScreens) error {
+	r.all, r.seed = all, seed
 	r.name, r.title = r.lesson.ID, r.lesson.ID+" "+r.lesson.Title
 	was, err := r.begin(fmt.Sprintf("%s@%d", r.lesson.ID, r.lesson.Version))
 	if err != nil {

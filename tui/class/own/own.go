@@ -83,8 +83,8 @@ type Config struct {
 	// Fresh makes a cluster in which the scene of a beat is set by its recipe, for a run that cannot be run again; nil: that
 	// cannot be.
 	Fresh func(ctx context.Context, beat string) (Cluster, error)
-	// Begin begins the lesson on such a cluster, at a beat. Nil where Fresh is.
-	Begin func(c lessons.Cluster, beat string) (Player, error)
+	// Begin begins the lesson on such a cluster, at a beat, whose scene stands then. Nil where Fresh is.
+	Begin func(ctx context.Context, c lessons.Cluster, beat string) (Player, error)
 
 	Limits Limits
 	// Used is how many bytes of memory the process has; nil asks the runtime.

@@ -222,7 +222,7 @@ func (r *Runs) make(t *ticket) (*run, error) {
 	if c, err = r.cfg.Fresh(t.ctx, t.from.beat); err != nil {
 		return nil, errors.Join(why, err)
 	}
-	one, err := newRun(c, r.limits, func(c lessons.Cluster) (Player, error) { return r.cfg.Begin(c, t.from.beat) })
+	one, err := newRun(c, r.limits, func(c lessons.Cluster) (Player, error) { return r.cfg.Begin(t.ctx, c, t.from.beat) })
 	if err != nil {
 		return nil, errors.Join(why, err)
 	}

@@ -44,6 +44,7 @@ func newRun(c Cluster, limits Limits, branch func(lessons.Cluster) (Player, erro
 		if one.player, err = branch(l.Scene()); err != nil {
 			return nil, errors.Join(err, one.close())
 		}
+		one.history.CatchUp(0) // with the scene, where the player has set it
 	}
 	c.Trace().SetLimit(limits.Events) // the run before it has been read, by history and player
 	return one, nil
