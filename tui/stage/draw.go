@@ -183,6 +183,7 @@ func (s *Stage) drawPicture(g *grid.Grid, a grid.Area) {
 	s.missing = s.rings(a)
 	if s.projected {
 		s.expectations(a)
+		s.drawPointer(a)
 		return
 	}
 	s.homeless = s.ghosts(a, b.Ghosts)

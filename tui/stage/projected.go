@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
+	"kviz/tui/action"
 	"kviz/tui/grid"
 	"kviz/tui/theme"
 )
@@ -19,8 +22,8 @@ type Expected struct {
 	Count, Of int // how many of how many; 0 of 0 where there are no numbers
 }
 
-// Picture draws the picture of the beat into a place of the grid, with its rings, and nothing of a learner's own. Where a
-// class has said something of its cells, that stands in the place of ghosts.
+// Picture draws the picture of the beat into a place of the grid, with its rings, the pointer of a question that is answered by
+// pointing, and nothing else of a learner's own. Where a class has said something of its cells, that stands in the place of ghosts.
 func (s *Stage) Picture(g *grid.Grid, place grid.Rect, class []Expected) {
 	if s.look.Beat == nil || s.over() || place.Empty() {
 		return
@@ -38,6 +41,24 @@ func (s *Stage) Caption() string {
 		return ""
 	}
 	return s.caption()
+}
+
+// Pointed is what the pointer is on, and which of how many; of 0 there is nothing to point at on the picture as it was last drawn.
+func (s *Stage) Pointed() (name string, at, of int) {
+	all := s.cells()
+	if len(all) == 0 || s.playing() {
+		return "", 0, 0
+	}
+	at = s.under(all)
+	return said(all[at].name), at + 1, len(all)
+}
+
+// Point is what a key does while something is to be pointed at; ours reports whether it does anything.
+func (s *Stage) Point(k tea.KeyPressMsg) (does action.Action, ours bool) {
+	if !s.points() || s.playing() {
+		return nil, false
+	}
+	return s.point(k)
 }
 
 // Playing reports whether a change is being shown.

@@ -265,6 +265,14 @@ func (l *Lead) Mark(words string) error {
 	})
 }
 
+// Answer is an answer of the teacher's own to the question that is open, as an action of the lesson; it closes the poll.
+func (l *Lead) Answer(what string) error {
+	return l.in(func() {
+		l.notice = ""
+		l.perform(action.Lesson(what))
+	})
+}
+
 // Exec runs a line in the teacher's console.
 func (l *Lead) Exec(line string) error { return l.in(func() { l.exec(line) }) }
 

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/lessons"
+	"kviz/tui/action"
 	"kviz/tui/class"
 	"kviz/tui/class/canvas"
 	"kviz/tui/class/lead"
@@ -215,6 +216,12 @@ func (d *desk) key(k tea.KeyPressMsg) (cmd tea.Cmd, ours bool) {
 	d.notice = ""
 	if cmd, ours := d.walkKey(k); ours {
 		return cmd, true
+	}
+	if does, ours := d.stage.Point(k); ours {
+		if answer, whole := does.(action.Lesson); whole {
+			return d.do(func() error { return d.cfg.Lead.Answer(string(answer)) }), true
+		}
+		return nil, true // the pointer has moved
 	}
 	press := func() tea.Cmd { return d.do(func() error { return d.cfg.Lead.Press(k) }) }
 	switch keymap.Action(k, common) {

@@ -52,7 +52,11 @@ func (p *Projector) questionRows(w, h int) []row {
 	}
 	switch {
 	case b.Point != "":
-		answers = append(answers, row{{Text: "Point at it.", Style: theme.Text}})
+		point := row{{Text: "Point at it.", Style: theme.Text}}
+		if name, at, of := p.stage.Pointed(); of > 0 {
+			point = append(point, grid.Span{Text: fmt.Sprintf("  %s (%d of %d)", name, at, of), Style: theme.Muted})
+		}
+		answers = append(answers, point)
 	case look.Form == lessons.Count || b.Typed:
 		answers = append(answers, row{{Text: "A number.", Style: theme.Text}})
 	default:

@@ -54,6 +54,9 @@ func (p *Projector) draw() {
 		picture = 0
 	}
 	p.drawPicture(grid.Rect{Y: top, W: a.W(), H: picture})
+	if again := p.stripRows(w, max(body.H()-len(caption)-leastPicture, 0)); len(again) == len(strip) { // now it is known what is pointed at
+		strip = again
+	}
 	if again := p.captionRows(w); len(again) <= len(caption) { // now it is known what is not on the picture
 		caption = again
 	}

@@ -47,6 +47,43 @@ func TestAProjectorThroughALesson(t *testing.T) {
 	})
 }
 
+// TestTheTeacherPoints at a cell of the picture, on the projector; the answer is the cell under the pointer.
+func TestTheTeacherPoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := teaches(t)
+		s := c.sees(NewProjector(t.Context(), c.cfg), 80, 24)
+		for _, beat := range []string{"members", "on-disk"} {
+			s.stands(beat)
+			s.press("space")
+		}
+		s.stands("guess")
+		s.press("1", "3", "pgdown")
+		s.stands("committed")
+		s.press("pgdown")
+		s.stands("which")
+		s.shows("Point at it.  member a (1 of 3)")
+		first := plane(s.m.screen().canvas.Planes())
+		s.press("down")
+		s.shows("member b (2 of 3)")
+		if plane(s.m.screen().canvas.Planes()) == first {
+			t.Error("the pointer has not moved")
+		}
+		s.golden("projector-7-points")
+		s.press("down", "down", "up")
+		s.shows("member b (2 of 3)")
+		if st := c.room.State().Polls["which"].State; st != class.Open {
+			t.Errorf("the poll is %q before the teacher answers", st)
+		}
+		s.press("enter")
+		s.until("that the poll is closed", func(string) bool { return c.room.State().Polls["which"].State == class.Closed })
+		s.press("space", "space")
+		s.stands("crash")
+		c.crashes.Store(true)
+		s.shows("● the leader, a, has crashed", "member b")
+		s.hides("Right")
+	})
+}
+
 // TestAGateOnAProjector: the goals, how many have done it, the command that is offered and what it printed.
 func TestAGateOnAProjector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -35,6 +35,7 @@ func (s *still) Scene() *lead.Scene                            { return s.scene 
 func (s *still) LookAs(map[string]lessons.Answer) lessons.Look { return s.scene.Stand.Look }
 func (s *still) Press(k tea.KeyPressMsg) error                 { s.asked = append(s.asked, k.String()); return nil }
 func (s *still) Do(what string) error                          { s.asked = append(s.asked, what); return nil }
+func (s *still) Answer(string) error                           { return nil }
 func (s *still) ShowPoll() error                               { return nil }
 func (s *still) Exec(line string) error                        { s.asked = append(s.asked, line); return nil }
 func (s *still) Black() error                                  { return nil }

@@ -27,6 +27,7 @@ type Lead interface {
 	LookAs(given map[string]lessons.Answer) lessons.Look
 	Press(k tea.KeyPressMsg) error
 	Do(what string) error
+	Answer(what string) error
 	ShowPoll() error
 	Exec(line string) error
 	Black() error
