@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/charmbracelet/x/vt"
@@ -229,9 +230,11 @@ func TestAStudentGoesIntoARunOfTheirOwn(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		screens := guest.New("Ada")
 		c := teach(t, own.Config{Screens: screens})
+		synctest.Wait() // the lesson has had the cluster go on for the beat
 		if err := c.cluster.Pause(); err != nil {
 			t.Fatal(err)
 		}
+		steady.Until(t, "that the class's cluster stands", func() bool { return c.cluster.Clock().Paused })
 		c.room.Come("mira")
 		c.room.Gate("make", class.Open)
 		steady.Await(t, "clusters that are made ahead", func() error {
