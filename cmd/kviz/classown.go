@@ -46,16 +46,18 @@ func (r *classroom) alone() *own.Runs {
 			}
 			return p, nil
 		}
-		cfg.Fresh = func(ctx context.Context, _ string) (own.Cluster, error) { return r.fresh(ctx) }
-		cfg.Begin = r.setScene
+		cfg.Fresh, cfg.Begin = r.fresh, r.setScene
 	}
 	return own.New(cfg)
 }
 
 // fresh makes a cluster as the lesson asks for it, with nothing in it.
-func (r *classroom) fresh(ctx context.Context) (own.Cluster, error) {
+func (r *classroom) fresh(ctx context.Context, quota int64) (own.Cluster, error) {
 	cfg := r.scene
 	cfg.DataDir, cfg.Remote, cfg.NoSync, cfg.Speed = "", nil, true, 1
+	if cfg.Quota == 0 || cfg.Quota > quota {
+		cfg.Quota = quota
+	}
 	c, err := cluster.Boot(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -80,10 +80,10 @@ type Config struct {
 	// Branch makes a player that goes on with the lesson on a cluster in which the run was run again; nil: it is a walk, and a
 	// student begins at the very event at which they ask.
 	Branch func(c lessons.Cluster) (Player, error)
-	// Fresh makes a cluster in which the scene of a beat is set by its recipe, for a run that cannot be run again; nil: that
-	// cannot be.
-	Fresh func(ctx context.Context, beat string) (Cluster, error)
-	// Begin begins the lesson on such a cluster, at a beat, whose scene stands then. Nil where Fresh is.
+	// Fresh makes a cluster with nothing in it, in the place of a run that cannot be run again, whose members' databases may have
+	// so many bytes; nil: that cannot be.
+	Fresh func(ctx context.Context, quota int64) (Cluster, error)
+	// Begin begins the lesson on such a cluster, at a beat, whose scene the lesson's recipe has set then. Nil where Fresh is.
 	Begin func(ctx context.Context, c lessons.Cluster, beat string) (Player, error)
 
 	Limits Limits

@@ -219,7 +219,7 @@ func (r *Runs) make(t *ticket) (*run, error) {
 		return nil, fmt.Errorf("there is no run of your own from here: %w", err)
 	}
 	why := err
-	if c, err = r.cfg.Fresh(t.ctx, t.from.beat); err != nil {
+	if c, err = r.cfg.Fresh(t.ctx, r.limits.Store); err != nil {
 		return nil, errors.Join(why, err)
 	}
 	one, err := newRun(c, r.limits, func(c lessons.Cluster) (Player, error) { return r.cfg.Begin(t.ctx, c, t.from.beat) })
