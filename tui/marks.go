@@ -49,7 +49,7 @@ func (m *Explorer) markHere() walk.Mark {
 	if lessons.Points(pictures, one.Show, nil) != nil {
 		one.Show = place.Name
 	}
-	if !m.frame.Marked() {
+	if !m.frame.Pointed() { // to have chosen the pane is not to point at something in it
 		return one
 	}
 	for _, name := range on.Names() {

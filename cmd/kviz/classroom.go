@@ -267,9 +267,11 @@ func screensOf(r *classroom) hall.Config {
 func (r *classroom) teaches() teacher.Config {
 	cfg := teacher.Config{
 		Lead: r.lead, Scenes: &r.lead.Changed, Room: r.room, Seats: &r.room.Changed, Panes: panes.All,
-		Title: r.title,
-		Join:  teacher.Join{Address: r.join(), Code: r.code, Fingerprint: r.door.Fingerprint()}, Folder: r.folder, Now: time.Now, Theme: r.theme,
+		Title: r.title, Folder: r.folder, Now: time.Now, Theme: r.theme,
 		End: r.end, Refusals: r.refusals, LookInto: r.screens.Look,
+	}
+	if join := r.join(); join != "" { // else nobody has to know
+		cfg.Join = teacher.Join{Address: join, Code: r.code, Fingerprint: r.door.Fingerprint()}
 	}
 	if l := r.lesson; l != nil {
 		cfg.Beats, cfg.Time, cfg.Hints = teacher.Beats(l), time.Duration(l.Minutes)*time.Minute, r.hints

@@ -36,6 +36,7 @@ var realTime = map[string]string{
 	"cmd/kviz/main_unix_test.go":        aProcess,
 	"cmd/kviz/plainlesson_test.go":      aProcess,
 	"cmd/kviz/playthrough_unix_test.go": aTerminal,
+	"cmd/kviz/present_unix_test.go":     aTerminal,
 	"cmd/kviz/printedkeys_unix_test.go": aTerminal,
 	"cmd/kviz/screen_unix_test.go":      aTerminal,
 	"cmd/kviz/secrets_test.go":          aSocket,
