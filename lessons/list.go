@@ -18,6 +18,9 @@ type Info struct {
 	From    string // the folder it was read from; "" for kviz' own
 	Locked  string // what should be taken before; "" if nothing. It is advice: a lesson can be started anyway.
 
+	Version int    // of its beats
+	Beat    string // where it was left; "" where it was not begun
+
 	Step   int    // where it was left, from 1; 0 where it was not begun
 	Steps  int    // 0 where that is not known
 	Due    int    // questions of it that are due
@@ -65,10 +68,12 @@ func List(all []*Lesson, progress *Progress) []Info {
 		mark := progress.Lessons[l.ID]
 		out[i] = Info{
 			ID: l.ID, Title: l.Title, Part: l.Part, Teaches: strings.Join(l.Teaches, ", "), Can: l.Teaches, Minutes: l.Minutes,
-			Done: mark.Done, From: l.From, Steps: len(l.beats), Due: due(progress, l.ID),
+			Done: mark.Done, Version: l.Version, From: l.From, Steps: len(l.beats), Due: due(progress, l.ID),
 		}
 		if !mark.Done {
-			out[i].Step = 1 + slices.Index(l.beats, mark.Step)
+			if out[i].Step = 1 + slices.Index(l.beats, mark.Step); out[i].Step > 0 {
+				out[i].Beat = mark.Step
+			}
 		}
 		for _, id := range l.Needs {
 			if n, ok := need(id); ok {

@@ -72,6 +72,9 @@ type Config struct {
 	Recordings func() []string
 	// StartScreen opens the start screen over the panes.
 	StartScreen bool
+	// Handout writes a lesson for taking home into a new file, which it gives; it may take half a minute. nil: it cannot be
+	// written here.
+	Handout func(ctx context.Context, lesson string) (file string, err error)
 	// Lesson begins a lesson at once.
 	Lesson string
 

@@ -219,6 +219,8 @@ func (m *Explorer) toCluster(a action.Action) action.Action {
 		m.open.Clear()
 		m.drawer.Show()
 		return m.exec(string(a))
+	case action.Handout:
+		return m.handout(string(a))
 	case action.Beats:
 		m.open.Push(m.lesson.Beats(string(a)))
 	case action.Begin:

@@ -77,6 +77,8 @@ func (m *Explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.perform(m.compared(msg))
 	case saved:
 		cmd = m.perform(m.saved(msg))
+	case handedOut:
+		m.say(msg.says())
 	case faultDone:
 		m.drive.Expect()
 		cmd = m.perform(msg.says)

@@ -140,6 +140,7 @@ func screenOf(ctx context.Context, io streams, s *shape, e *endpoints, teach tau
 		return ready(ctx, c, progress)
 	}
 	look.Recordings = recordingsHere
+	look.Handout = func(ctx context.Context, lesson string) (string, error) { return handoutOf(ctx, teach.all, lesson) }
 	look.Lend = io.lend()
 	forks := &branches{}
 	look.Forks = forks

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +89,27 @@ func (p *proving) handout(ctx context.Context, w io.Writer, l *lessons.Lesson, n
 	}
 	_, err = fmt.Fprintf(w, "%s has %s, %d beats (%d KiB)\n", p.output, l.ID, len(h.Beats), (out.Len()+1023)/1024)
 	return err
+}
+
+// handoutOf writes a lesson for taking home as a page into a new file of the working directory, and gives its name.
+func handoutOf(ctx context.Context, all []*lessons.Lesson, id string) (string, error) {
+	l, err := oneLesson(all, []string{id})
+	if err == nil {
+		l, err = l.Whole()
+	}
+	if err != nil {
+		return "", err
+	}
+	p := proving{size: "80x24", output: strings.ToLower(l.ID) + ".html"}
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(p.output); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil || n > 100 {
+			return "", errors.Join(err, fmt.Errorf("%s is there already", p.output))
+		}
+		p.output = fmt.Sprintf("%s-%d.html", strings.ToLower(l.ID), n)
+	}
+	return p.output, p.handout(ctx, io.Discard, l, false, 1)
 }
 
 // readClass reads what a class came to, which must have taken the lesson.

@@ -120,7 +120,7 @@ func TestAWalkThroughARecording(t *testing.T) {
 	notes.sees("Ask: who asks whom?", "next: 2  READY")
 	teacher.press("pgdown").sees("The pod runs.", "mark 2 of 2")
 	student.sees("The pod runs.", "mark 2 of 2")
-	student.press("F").sees("a cluster of your own").press(":").command("kubectl get deployments").sees("web", "1/1")
+	student.press("F").sees("a cluster of your own", "PAUSED").press("space").press(":").command("kubectl get deployments").sees("web", "1/1")
 	if err := class.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

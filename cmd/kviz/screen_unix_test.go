@@ -160,6 +160,9 @@ func (s *terminal) until(wrong string, ok func(string) bool, what []string) {
 
 // goroutines ends kviz and is what it was doing.
 func (s *terminal) goroutines() string {
+	if s.process == nil { // it is elsewhere
+		return ""
+	}
 	told := len(s.all())
 	if err := s.process.Signal(syscall.SIGQUIT); err != nil {
 		return err.Error()

@@ -172,6 +172,7 @@ const (
 type (
 	Begin     string                // begin a lesson, as lessons.Player.Start names it
 	Beats     string                // open the list of a lesson's beats
+	Handout   string                // write a lesson for taking home
 	Lesson    string                // the command for a lesson: "next", "hint", "answer 2"
 	Offered   string                // run a command that a lesson offers
 	Type      string                // give the console the keyboard, with so much of a line

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"kviz/lessons"
+	"kviz/lessons/link"
 	"kviz/tui/action"
 	"kviz/tui/edit"
 	"kviz/tui/grid"
@@ -74,6 +75,8 @@ var (
 	anew    = keymap.Hint("r", "anew", "r")
 	recalls = keymap.Hint("R", "recall", "R")
 	mine    = keymap.Hint("p", "progress", "p")
+	paper   = keymap.Hint("h", "handout", "h")
+	copies  = keymap.Hint("c", "copy link", "c")
 	find    = keymap.Hint("/", "search", "/")
 	shut    = keymap.Hint("esc", "close", "esc", "q", "ctrl+c")
 	upKey   = key.NewBinding(key.WithKeys("up", "k"))
@@ -89,7 +92,7 @@ func (p *List) Keys() []key.Binding {
 	if p.typing {
 		return []key.Binding{keymap.Hint("type", "to search", "any"), keymap.Hint("⏎", "choose", "enter"), keymap.Hint("esc", "the whole list", "esc")}
 	}
-	return []key.Binding{keymap.Hint("↑↓", "move", "up", "down"), goOn, aBeat, anew, recalls, mine, find, shut}
+	return []key.Binding{keymap.Hint("↑↓", "move", "up", "down"), goOn, aBeat, anew, recalls, mine, find, shut, copies, paper}
 }
 
 // Paste implements [overlay.Overlay].
@@ -136,6 +139,10 @@ func (p *List) Key(k tea.KeyPressMsg) overlay.Reaction {
 		return overlay.Reaction{Close: true, Do: action.Begin(x.ID)}
 	case key.Matches(k, anew):
 		return overlay.Reaction{Close: true, Do: action.Begin(x.ID + "#")}
+	case key.Matches(k, paper):
+		return overlay.Reaction{Do: action.Handout(x.ID)}
+	case key.Matches(k, copies):
+		return overlay.Reaction{Do: action.Link{To: link.Link{Lesson: x.ID, Version: x.Version, Beat: x.Beat}.String()}}
 	case key.Matches(k, aBeat):
 		return overlay.Reaction{Do: action.Beats(x.ID)}
 	}
