@@ -34,10 +34,11 @@ func homeOf(home string) []string {
 	return append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_RUNTIME_DIR="+home, "TMPDIR="+home)
 }
 
-// holds opens a class without a screen, and gives its process and the port at which students come in.
+// holds opens a class without a screen, and gives its process and the port at which students come in, if they can. The process
+// is a child of the test, so none is left where a test fails.
 func holds(t *testing.T, home string, args ...string) (class *exec.Cmd, port string) {
 	t.Helper()
-	cmd := exec.Command("kviz", append(args, "--no-screen", "--listen", "127.0.0.1:0")...)
+	cmd := exec.Command("kviz", append(args, "--no-screen")...)
 	cmd.Dir, cmd.Env, cmd.Stderr = home, homeOf(home), os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -51,6 +52,9 @@ func holds(t *testing.T, home string, args ...string) (class *exec.Cmd, port str
 		_ = cmd.Wait()
 	})
 	line := regexp.MustCompile(`ssh -p (\d+) 127`)
+	if args[0] == "present" {
+		line = regexp.MustCompile(`the class of (.*) is open`)
+	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if m := line.FindStringSubmatch(lines.Text()); m != nil {
@@ -111,7 +115,7 @@ func TestAWalkThroughARecording(t *testing.T) {
 	if list := ran(t, home, "mark", "run.kvrun"); !strings.Contains(list, "1  #"+first) || !strings.Contains(list, "2  #"+second) {
 		t.Fatalf("the marks are\n%s", list)
 	}
-	class, port := holds(t, home, "class", "run.kvrun")
+	class, port := holds(t, home, "class", "run.kvrun", "--listen", "127.0.0.1:0")
 	teacher := begin(t, home, 80, 24, "present")
 	teacher.sees("Somebody asks for a Deployment.", "mark 1 of 2")
 	student := comes(t, port)
@@ -127,7 +131,7 @@ func TestAWalkThroughARecording(t *testing.T) {
 	_ = class.Wait() // it was killed
 	<-teacher.done
 	<-notes.done
-	class, port = holds(t, home, "class", "run.kvrun")
+	class, port = holds(t, home, "class", "run.kvrun", "--listen", "127.0.0.1:0")
 	again := begin(t, home, 80, 24, "present")
 	again.sees("The pod runs.", "mark 2 of 2")
 	comes(t, port).sees("The pod runs.")
@@ -148,7 +152,8 @@ func TestAWalkThroughARecording(t *testing.T) {
 func TestAWalkThroughALiveCluster(t *testing.T) {
 	steady.RealTime(t, aTerminal)
 	home := t.TempDir()
-	s := begin(t, home, 100, 30, "present", "--store", "mvcc", "--nodes", "1", "--trace", "run.kvrun")
+	holds(t, home, "present", "--store", "mvcc", "--nodes", "1", "--trace", "run.kvrun")
+	s := begin(t, home, 100, 30, "present")
 	s.sees("now").press("m").sees("mark, in words").press("Before.", "enter").sees("a mark is set here")
 	s.press(":").command("kubectl create deployment web --image=nginx").sees("web created")
 	s.press("k", "pgdown").sees("this is the newest event")

@@ -5,6 +5,7 @@
 // on with the same answers. It knows no cluster, no network and no screen. Below it:
 //
 //	lead    the teacher's run: what everybody looks at (a Scene), and what the teacher does
+//	walk    a way through any run by marks, in the place of a lesson
 //	door    the terminals that come in, over SSH and over a socket for the teacher's own screens
 //	screen  what is drawn: the student who follows, the projector, the teacher's notes and board
 //	guest   a look of the teacher's at a student's screen, where the student agrees

@@ -7,6 +7,7 @@ package hall
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"kviz/tui/class"
 	"kviz/tui/class/door"
@@ -50,16 +51,18 @@ func (h *Hall) Receive(ctx context.Context, v *door.Visit) error {
 	}
 	h.cfg.Room.Come(v.Name)
 	defer h.cfg.Room.Leave(v.Name)
+	says := ""
 	for {
-		follows := h.student(ctx, v)
+		follows := h.student(ctx, v, says)
 		if err := h.show(ctx, v, follows); err != nil || ctx.Err() != nil {
 			return err
 		}
 		if follows.Outcome != student.Alone {
 			return nil
 		}
-		if err := h.cfg.Alone(ctx, v); err != nil {
-			return err
+		says = ""
+		if err := h.cfg.Alone(ctx, v); err != nil { // there is none from here, say: they follow
+			says, _, _ = strings.Cut(err.Error(), "\n")
 		}
 		h.cfg.Room.Back(v.Name)
 	}
@@ -73,10 +76,10 @@ func (h *Hall) show(ctx context.Context, v *door.Visit, p guest.Program) error {
 	return err
 }
 
-// student is the screen of a student who follows.
-func (h *Hall) student(ctx context.Context, v *door.Visit) *student.Model {
+// student is the screen of a student who follows, and what is said there first.
+func (h *Hall) student(ctx context.Context, v *door.Visit, says string) *student.Model {
 	return student.New(student.Config{
-		Name: v.Name, Teacher: h.cfg.Teacher, Word: v.Word, Lead: h.cfg.Lead, Room: h.cfg.Room, Panes: h.cfg.Panes,
+		Says: says, Name: v.Name, Teacher: h.cfg.Teacher, Word: v.Word, Lead: h.cfg.Lead, Room: h.cfg.Room, Panes: h.cfg.Panes,
 		Changes: func() (scene, room <-chan struct{}) { return h.cfg.Lead.Changed.Next(), h.cfg.Room.Changed.Next() },
 		Alone: func() string {
 			switch {

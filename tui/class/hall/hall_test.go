@@ -69,7 +69,7 @@ func begins(t *testing.T) *taught {
 		t.Fatal(err)
 	}
 	looks := guest.New("ada")
-	d, err := door.Open(door.Config{Host: hall.New(hall.Config{Lead: l, Room: room, Panes: panes.All, Teacher: "ada", Screens: looks}), Key: signer})
+	d, err := door.Open(door.Config{Host: hall.New(hall.Config{Lead: l, Room: room, Panes: panes.All, Teacher: "ada", Screens: looks, Alone: alone}), Key: signer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,6 +240,25 @@ func TestAClassOverSSH(t *testing.T) {
 		d.drops()
 	}
 	steady.Until(t, "an empty room", func() bool { return c.room.State().Here == 0 })
+}
+
+// alone is a run of one's own that cannot be had.
+func alone(context.Context, *door.Visit) error {
+	return errors.New("there is no run of your own from here: the run's first 900 events have left memory")
+}
+
+// TestAStudentForWhomThereIsNoRun is told why, whole also on a narrow terminal, and follows on.
+func TestAStudentForWhomThereIsNoRun(t *testing.T) {
+	steady.RealTime(t, "SSH over sockets")
+	c := begins(t)
+	d := c.sits("mira", 100, 24)
+	d.sees("following ada")
+	d.types("F")
+	d.sees("there is no run of your own from here: the run's first 900 events have left memory")
+	d.types("h")
+	d.sees("following ada")
+	c.goesOn()
+	d.sees("on disk. Two of three")
 }
 
 // sees waits until a guest sees something on a student's screen.

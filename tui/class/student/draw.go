@@ -71,6 +71,9 @@ func (m *Model) below() *stage.Below {
 	if g := m.gate(); g.State == class.Open && !m.room.Pinned {
 		left = fmt.Sprintf("your turn: F goes into a cluster of your own (%d of %d have done it)", g.Done, g.Of)
 	}
+	if w, _ := m.canvas.Size(); m.notice != "" && grid.Width(left)+grid.Width(right)+7 > w { // it is read, whatever else
+		left, right = m.notice, ""
+	}
 	return &stage.Below{Left: left, Right: right, Rows: m.rows, Drawer: m.drawer(), Keys: m.keys()}
 }
 

@@ -46,6 +46,7 @@ type Config struct {
 	Room    Room
 	Panes   []pane.Maker
 	Theme   string
+	Says    string // what the student has to know at first
 
 	// Changes gives channels that are closed with the next change of the scene, and of the room.
 	Changes func() (scene, room <-chan struct{})
@@ -84,7 +85,7 @@ type Model struct {
 // New makes the screen; it ends with ended.
 func New(cfg Config, ended <-chan struct{}) *Model {
 	m := &Model{cfg: cfg, canvas: canvas.New(cfg.Theme), stage: stage.New(cfg.Panes), ended: ended}
-	m.room = cfg.Room.State()
+	m.room, m.notice = cfg.Room.State(), cfg.Says
 	m.called = m.room.Called
 	m.follow()
 	return m
