@@ -12,14 +12,12 @@ package handout
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"kviz/cluster/glossary"
 	"kviz/lessons"
 	"kviz/tui/class/result"
 	"kviz/tui/grid"
-	"kviz/tui/markup"
-	"kviz/tui/theme"
+	"kviz/tui/web"
 	"kviz/tui/words"
 )
 
@@ -59,7 +57,7 @@ type term struct{ Word, Means string }
 func (h *Handout) terms() (all []term) {
 	for _, word := range h.Lesson.Explain {
 		if c := glossary.Find(word); c != nil && !slices.ContainsFunc(all, func(t term) bool { return t.Word == c.Word }) {
-			all = append(all, term{safe(c.Word), safe(c.Means)})
+			all = append(all, term{web.Safe(c.Word), web.Safe(c.Means)})
 		}
 	}
 	return all
@@ -83,7 +81,7 @@ func (h *Handout) otherVersion() string {
 	if h.Class == nil || h.Class.Lesson == fmt.Sprintf("%s@%d", h.Lesson.ID, h.Lesson.Version) {
 		return ""
 	}
-	return fmt.Sprintf("The class took %s; this is version %d of %s.", safe(h.Class.Lesson), h.Lesson.Version, h.Lesson.ID)
+	return fmt.Sprintf("The class took %s; this is version %d of %s.", web.Safe(h.Class.Lesson), h.Lesson.Version, h.Lesson.ID)
 }
 
 // kinds are the kinds of beats as they are called on the stage.
@@ -95,7 +93,7 @@ func answeredBy(q *lessons.SheetQuestion) string {
 	case !q.By.IsZero():
 		return "Answered in this run by event #" + q.By.String() + "."
 	case q.Source != "":
-		return "Source: " + safe(q.Source)
+		return "Source: " + web.Safe(q.Source)
 	}
 	return ""
 }
@@ -121,38 +119,4 @@ func (b Beat) minutes() string {
 		return ""
 	}
 	return words.Dur(b.Planned)
-}
-
-// safe is a text without what a reader's machine might obey.
-func safe(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = grid.Clean(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
-// piece is a part of a text in one kind of type.
-type piece struct {
-	Text         string
-	Code, Strong bool
-}
-
-// pieces takes the marks of a text apart.
-func pieces(text string) (all []piece) {
-	for _, s := range markup.Line(strings.ReplaceAll(safe(text), "\n", " "), theme.Text) {
-		if s.Text != "" {
-			all = append(all, piece{s.Text, s.Style.Role() == theme.Name.Role(), s.Style.Has(grid.Bold)})
-		}
-	}
-	return all
-}
-
-// bare is a text without its marks.
-func bare(text string) string {
-	var b strings.Builder
-	for _, p := range pieces(text) {
-		b.WriteString(p.Text)
-	}
-	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"kviz/lessons"
 	"kviz/tui/class/result"
+	"kviz/tui/web"
 )
 
 // Markdown writes the handout for a forge or a wiki. Pictures are text; answers are folded where the reader's program
@@ -65,7 +66,7 @@ func (h *Handout) markdownBeat(m *pages, n int, b Beat) {
 	if len(b.Commands) > 0 {
 		var lines []string
 		for _, c := range b.Commands {
-			lines = append(lines, safe(c.Line))
+			lines = append(lines, web.Safe(c.Line))
 		}
 		m.fenced("sh", strings.Join(lines, "\n"))
 	}
@@ -158,13 +159,13 @@ var signs = strings.NewReplacer(func() (all []string) {
 
 // literal is a text as it stands, in Markdown.
 func literal(text string) string {
-	return html.EscapeString(signs.Replace(strings.ReplaceAll(safe(text), "\n", " ")))
+	return html.EscapeString(signs.Replace(strings.ReplaceAll(web.Safe(text), "\n", " ")))
 }
 
 // marked is a text with its marks, in Markdown.
 func marked(text string) string {
 	var b strings.Builder
-	for _, p := range pieces(text) {
+	for _, p := range web.Pieces(text) {
 		switch {
 		case p.Code:
 			b.WriteString("<code>" + literal(p.Text) + "</code>")

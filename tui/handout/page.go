@@ -7,8 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"kviz/tui/grid"
-	"kviz/tui/theme"
+	"kviz/tui/web"
 )
 
 // The page shows each picture as SVG: it is whole on a telephone, sharp on paper, and its lines meet whatever fonts
@@ -21,12 +20,12 @@ var pageText string
 var pageStyle string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"safe": safe, "pieces": pieces, "bare": bare, "asked": asked, "answeredBy": answeredBy,
+	"safe": web.Safe, "pieces": web.Pieces, "bare": web.Bare, "asked": asked, "answeredBy": answeredBy,
 	"kind": func(kind string) string { return kinds[kind] },
 	"drawing": func(b Beat) template.HTML {
-		return template.HTML(drawing(b.Picture, "The picture of "+bare(b.Title)+"; as text below"))
+		return template.HTML(web.Drawing(b.Picture, "The picture of "+web.Bare(b.Title)+"; as text below"))
 	},
-	"pre":     func(b Beat) template.HTML { return template.HTML(preformatted(b.Picture)) },
+	"pre":     func(b Beat) template.HTML { return template.HTML(web.Text(b.Picture)) },
 	"notes":   func(text string) []string { return strings.Split(text, "\n") },
 	"planned": Beat.minutes,
 	"plus":    func(n int) int { return n + 1 },
@@ -35,7 +34,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // HTML writes the handout as one page.
 func (h *Handout) HTML(w io.Writer) error {
 	return page.Execute(w, map[string]any{
-		"Handout": h, "Lang": h.lang(), "Style": template.CSS(colours() + pageStyle), "Terms": h.terms(), "Elsewhere": h.elsewhere(), "Other": h.otherVersion(),
+		"Handout": h, "Lang": h.lang(), "Style": template.CSS(web.Colours() + web.Style + pageStyle), "Terms": h.terms(), "Elsewhere": h.elsewhere(), "Other": h.otherVersion(),
 		"Lead": h.lead(),
 	})
 }
@@ -44,23 +43,4 @@ func (h *Handout) HTML(w io.Writer) error {
 func (h *Handout) lead() string {
 	return fmt.Sprintf("%d beats, about %d minutes. Every picture and number is from one run of the lesson (seed %d); another run has other ones.",
 		len(h.Beats), h.Lesson.Minutes, h.Seed)
-}
-
-// colours are the theme's, for a light page and a dark one. Paper is light.
-func colours() string {
-	var light, dark, of strings.Builder
-	for role, name := range roles {
-		onDark, onLight := theme.Colours(grid.Style(role))
-		fmt.Fprintf(&light, "--%s:%s;", name, onLight)
-		fmt.Fprintf(&dark, "--%s:%s;", name, onDark)
-		fmt.Fprintf(&of, ".r-%s{color:var(--%s)}\n", name, name)
-	}
-	for i, attr := range []grid.Style{grid.Selected, grid.Fresh} {
-		onDark, onLight := theme.Ground(attr)
-		name := []string{"selected", "fresh"}[i]
-		fmt.Fprintf(&light, "--%s:%s;", name, onLight)
-		fmt.Fprintf(&dark, "--%s:%s;", name, onDark)
-	}
-	return fmt.Sprintf(":root{--page:#ffffff;--panel:#f6f8fa;--rule:#d5dbe2;%s}\n@media screen and (prefers-color-scheme: dark){:root{--page:#14181d;--panel:#1b2027;--rule:#333b46;%s}}\n%s",
-		light.String(), dark.String(), of.String())
 }

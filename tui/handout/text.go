@@ -7,6 +7,7 @@ import (
 
 	"kviz/tui/class/result"
 	"kviz/tui/grid"
+	"kviz/tui/web"
 )
 
 // columns is how wide lines of text are.
@@ -16,13 +17,13 @@ const columns = 80
 func (h *Handout) Text(w io.Writer) error {
 	t := &lines{}
 	l := h.Lesson
-	t.say("", "%s %s", l.ID, safe(l.Title))
-	t.line("%s\n", strings.Repeat("=", min(grid.Width(l.ID+" "+safe(l.Title)), columns)))
+	t.say("", "%s %s", l.ID, web.Safe(l.Title))
+	t.line("%s\n", strings.Repeat("=", min(grid.Width(l.ID+" "+web.Safe(l.Title)), columns)))
 	t.say("", "%s", h.lead())
 	t.say("", "%s", h.otherVersion())
 	t.line("\nYou will be able to")
 	for _, text := range l.Teaches {
-		t.say("- ", "%s", bare(text))
+		t.say("- ", "%s", web.Bare(text))
 	}
 	t.line("\nTake it yourself: kviz lesson start %s", l.ID)
 	for i, b := range h.Beats {
@@ -46,9 +47,9 @@ func (h *Handout) Text(w io.Writer) error {
 		if q == nil {
 			continue
 		}
-		t.say("\n", "%d. %s", i+1, bare(q.Ask))
+		t.say("\n", "%d. %s", i+1, web.Bare(q.Ask))
 		for _, a := range q.Answers {
-			t.say("  ", "%s", bare(answerLine(a)))
+			t.say("  ", "%s", web.Bare(answerLine(a)))
 		}
 		t.say("  ", "%s", answeredBy(q))
 		for _, p := range h.Class.Of(b.ID) {
@@ -65,9 +66,9 @@ func (h *Handout) textBeat(t *lines, n int, b Beat) {
 		says += ", planned " + b.minutes()
 	}
 	t.line("\n%s", strings.Repeat("-", columns))
-	t.say("", "%d. %s (%s)", n, bare(b.Title), says)
+	t.say("", "%d. %s (%s)", n, web.Bare(b.Title), says)
 	for _, text := range b.Says {
-		t.say("\n", "%s", bare(text))
+		t.say("\n", "%s", web.Bare(text))
 	}
 	if b.Picture != nil {
 		t.line("\n%s", strings.TrimRight(b.Picture.Plane(), "\n"))
@@ -76,18 +77,18 @@ func (h *Handout) textBeat(t *lines, n int, b Beat) {
 		t.line("")
 	}
 	for _, c := range b.Commands {
-		t.line("  $ %s", safe(c.Line))
+		t.line("  $ %s", web.Safe(c.Line))
 	}
 	for _, g := range b.Goals {
-		t.say("  ○ ", "%s%s", bare(g.Say), ifLiked(g))
+		t.say("  ○ ", "%s%s", web.Bare(g.Say), ifLiked(g))
 	}
 	if q := b.Asks; q != nil {
-		t.say("\n", "%s %s", bare(q.Ask), asked(q))
+		t.say("\n", "%s %s", web.Bare(q.Ask), asked(q))
 		for _, text := range q.Items {
-			t.say("  - ", "%s", bare(text))
+			t.say("  - ", "%s", web.Bare(text))
 		}
 		for i, text := range q.Choices {
-			t.say("  ", "%d) %s", i+1, bare(text))
+			t.say("  ", "%d) %s", i+1, web.Bare(text))
 		}
 	} else {
 		for _, p := range h.Class.Of(b.ID) {
@@ -96,7 +97,7 @@ func (h *Handout) textBeat(t *lines, n int, b Beat) {
 	}
 	if h.Notes && b.Notes != "" {
 		for _, note := range strings.Split(b.Notes, "\n") {
-			t.say("  Note: ", "%s", bare(note))
+			t.say("  Note: ", "%s", web.Bare(note))
 		}
 	}
 	t.line("\nkviz open %s", h.Link(b.ID))
@@ -127,12 +128,12 @@ func (t *lines) say(mark, format string, args ...any) {
 
 // poll writes what the class said, with a bar for each answer.
 func (t *lines) poll(p result.Poll) {
-	t.say("\n  ", "The class: %d answered “%s”", p.Voted(), safe(p.Question))
+	t.say("\n  ", "The class: %d answered “%s”", p.Voted(), web.Safe(p.Question))
 	for _, a := range p.Answers {
 		mark := " "
 		if a.Right {
 			mark = "✓"
 		}
-		t.line("  %s %s %s %4d  %3d %%", mark, grid.Pad(safe(a.Text), 40), grid.Pad(strings.Repeat("█", (p.Share(a)+4)/5), 20), a.Count, p.Share(a))
+		t.line("  %s %s %s %4d  %3d %%", mark, grid.Pad(web.Safe(a.Text), 40), grid.Pad(strings.Repeat("█", (p.Share(a)+4)/5), 20), a.Count, p.Share(a))
 	}
 }

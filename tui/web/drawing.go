@@ -1,4 +1,4 @@
-package handout
+package web
 
 import (
 	"fmt"
@@ -7,35 +7,7 @@ import (
 	"strings"
 
 	"kviz/tui/grid"
-	"kviz/tui/theme"
 )
-
-// roles are the classes of what cells mean, by role.
-var roles = [theme.Roles]string{
-	"text", "muted", "line", "accent", "title", "key", "good", "warn", "bad", "busy", "added", "removed", "name", "number",
-	"event", "cause", "past", "term0", "term1", "term2", "term3", "term4", "term5", "shadow",
-}
-
-// classes are those of a style.
-func classes(s grid.Style) string {
-	role := s.Role()
-	if int(role) >= len(roles) {
-		role = 0
-	}
-	all := []string{"r-" + roles[role]}
-	if theme.Emphasised(s) {
-		all = append(all, "b")
-	}
-	for _, one := range []struct {
-		attr  grid.Style
-		class string
-	}{{grid.Faint, "f"}, {grid.Underline, "u"}, {grid.Strike, "s"}, {grid.Reverse, "rev"}, {grid.Selected, "sel"}, {grid.Fresh, "fre"}} {
-		if s.Has(one.attr) {
-			all = append(all, one.class)
-		}
-	}
-	return strings.Join(all, " ")
-}
 
 // run is a stretch of cells of one style in a row.
 type run struct {
@@ -73,49 +45,51 @@ func (r run) String() string {
 	return string(slices.DeleteFunc(slices.Clone(r.text), func(r rune) bool { return r == 0 }))
 }
 
-// preformatted is a picture as text for pre, with a class for what each stretch means.
-func preformatted(g *grid.Grid) string {
-	var b strings.Builder
-	w, h := g.Size()
-	for y := range h {
-		row := g.Area().Cells(y)
-		for len(row) > 0 && (row[len(row)-1].R == 0 || row[len(row)-1].R == ' ') {
-			row = row[:len(row)-1]
-		}
-		for _, r := range runs(row[:min(len(row), w)]) {
-			text := html.EscapeString(r.String())
-			if strings.TrimSpace(text) == "" || r.style == theme.Text {
-				b.WriteString(text)
-				continue
-			}
-			fmt.Fprintf(&b, `<span class="%s">%s</span>`, classes(r.style), text)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 // A cell of a drawing is as wide and as high as this.
 const cellW, cellH = 9, 18
 
-// drawing is a picture as SVG. Lines of boxes are drawn as lines, so that they meet whatever the reader's fonts are and
+// Drawing is a picture as SVG. Lines of boxes are drawn as lines, so that they meet whatever the reader's fonts are and
 // however large it is printed; letters stand each run in its columns, and a sign that is not a letter in the middle of
 // its cell, for it may come from another font.
-func drawing(g *grid.Grid, label string) string {
-	w, h := g.Size()
+func Drawing(g *grid.Grid, label string) string {
+	_, h := g.Size()
 	var grounds, lines, letters strings.Builder
 	for y := range h {
-		for _, r := range runs(g.Area().Cells(y)) {
-			class := classes(r.style)
-			if r.style&(grid.Reverse|grid.Selected|grid.Fresh) != 0 {
-				fmt.Fprintf(&grounds, `<rect class="g %s" x="%d" y="%d" width="%d" height="%d"/>`, class, r.x*cellW, y*cellH, r.w*cellW, cellH)
-			}
-			r.strokes(&lines, class, y)
-			r.letters(&letters, class, y)
-		}
+		drawRow(&grounds, &lines, &letters, g, y)
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">%s%s%s</svg>`,
-		w*cellW, h*cellH, html.EscapeString(label), grounds.String(), lines.String(), letters.String())
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="%s" role="img" aria-label="%s">%s%s%s</svg>`,
+		ViewBox(g), html.EscapeString(label), grounds.String(), lines.String(), letters.String())
+}
+
+// Rows are a picture as SVG, each row by itself, for a page on which rows are replaced: they stand in an svg element with
+// the grid's [ViewBox].
+func Rows(g *grid.Grid) []string {
+	_, h := g.Size()
+	all := make([]string, h)
+	for y := range h {
+		var grounds, lines, letters strings.Builder
+		drawRow(&grounds, &lines, &letters, g, y)
+		all[y] = grounds.String() + lines.String() + letters.String()
+	}
+	return all
+}
+
+// ViewBox is the viewBox of a picture's svg element.
+func ViewBox(g *grid.Grid) string {
+	w, h := g.Size()
+	return fmt.Sprintf("0 0 %d %d", w*cellW, h*cellH)
+}
+
+// drawRow draws a row: what is behind the cells, lines, and letters.
+func drawRow(grounds, lines, letters *strings.Builder, g *grid.Grid, y int) {
+	for _, r := range runs(g.Area().Cells(y)) {
+		class := classes(r.style)
+		if r.style&(grid.Reverse|grid.Selected|grid.Fresh) != 0 {
+			fmt.Fprintf(grounds, `<rect class="g %s" x="%d" y="%d" width="%d" height="%d"/>`, class, r.x*cellW, y*cellH, r.w*cellW, cellH)
+		}
+		r.strokes(lines, class, y)
+		r.letters(letters, class, y)
+	}
 }
 
 // strokes draws what of a run is lines and blocks.
