@@ -1,13 +1,13 @@
 package teacher
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"kviz/lessons"
 	"kviz/tui/class"
+	"kviz/tui/class/lead"
 	"kviz/tui/grid"
 	"kviz/tui/markup"
 	"kviz/tui/stage"
@@ -279,9 +279,6 @@ func (p *Projector) verdictRows(w int) (rows []row) {
 	return rows
 }
 
-// mostVoices is how many different answers are looked for on the picture.
-const mostVoices = 6
-
 // expect finds what the class said of the picture's cells: nothing until the poll is shown.
 func (p *Projector) expect() {
 	now := [2]uint64{p.scene.No, p.room.No}
@@ -290,34 +287,11 @@ func (p *Projector) expect() {
 	}
 	p.judged, p.expected = now, nil
 	poll, b := p.newest(), p.beat()
-	switch {
-	case poll == nil || poll.Given == 0: // the teacher has answered, or nobody
+	if poll == nil || poll.Given == 0 { // the teacher has answered, or nobody
 		for _, g := range b.Ghosts {
 			p.expected = append(p.expected, stage.Expected{At: g.At, Says: g.Says})
 		}
 		return
-	case poll.State != class.Shown:
-		return
 	}
-	for _, s := range poll.Answers[:min(len(poll.Answers), mostVoices)] {
-		as := p.cfg.Lead.LookAs(map[string]lessons.Answer{poll.Beat: s.Answer}).Beat
-		if as == nil || as.Version != b.Version { // the lesson has gone on; the next scene will show it
-			continue
-		}
-		for _, g := range as.Ghosts {
-			p.voice(stage.Expected{At: g.At, Says: g.Says, Count: s.Count, Of: poll.Given})
-		}
-	}
-	slices.SortStableFunc(p.expected, func(a, b stage.Expected) int { return cmp.Compare(b.Count, a.Count) })
-}
-
-// voice adds to what was said of cells.
-func (p *Projector) voice(e stage.Expected) {
-	for i := range p.expected {
-		if one := &p.expected[i]; one.At == e.At && one.Says == e.Says {
-			one.Count += e.Count
-			return
-		}
-	}
-	p.expected = append(p.expected, e)
+	p.expected = lead.Voices(p.cfg.Lead.LookAs, b, poll)
 }
