@@ -64,7 +64,7 @@ func (d *Door) asks(c *caller, key string) askFor {
 		if answers[0] != "" {
 			name = answers[0]
 		}
-		if err := d.guess(c, sameCode(answers[1], d.cfg.Code), "That is not the code of this class."); err != nil {
+		if err := d.guess(c, sameCode(answers[1], d.cfg.Code), wrongCode); err != nil {
 			return nil, err
 		}
 		if word == "" && d.names.taken(name, key, c.addr) {
@@ -89,16 +89,55 @@ func (d *Door) asks(c *caller, key string) askFor {
 
 // guess counts what was typed, and says so if it was wrong or one too many.
 func (d *Door) guess(c *caller, right bool, wrong string) error {
-	switch left := d.guesses.try(c.addr); {
-	case left < 0:
-		wrong = fmt.Sprintf("%d codes a minute may be tried from one address. Wait a minute.", triesPerMinute)
-	case right:
-		d.guesses.right(c.addr)
-		return nil
-	case left == 0:
-		c.refused(fmt.Sprintf("guessed %d codes within a minute", triesPerMinute))
-	default:
-		c.refused("typed a wrong code")
+	says, noted := d.count(c.addr, right, wrong)
+	if noted != "" {
+		c.refused(noted)
 	}
-	return &gossh.BannerError{Err: errors.New(wrong), Message: wrong + "\r\n"}
+	if says == "" {
+		return nil
+	}
+	return &gossh.BannerError{Err: errors.New(says), Message: says + "\r\n"}
 }
+
+// count counts a guess from an address: what is to be said of it, "" if it was right, and what the teacher is to see of it.
+func (d *Door) count(addr string, right bool, wrong string) (says, noted string) {
+	switch left := d.guesses.try(addr); {
+	case left < 0:
+		return tooManyGuesses, ""
+	case right:
+		d.guesses.right(addr)
+		return "", ""
+	case left == 0:
+		return wrong, fmt.Sprintf("guessed %d codes within a minute", triesPerMinute)
+	}
+	return wrong, "typed a wrong code"
+}
+
+const wrongCode = "That is not the code of this class."
+
+var tooManyGuesses = fmt.Sprintf("%d codes a minute may be tried from one address. Wait a minute.", triesPerMinute)
+
+// Errors of [Door.Try], in words for the one who typed.
+var (
+	ErrWrongCode = errors.New(wrongCode)
+	ErrGuesses   = errors.New(tooManyGuesses)
+)
+
+// Try is a code that somebody has typed elsewhere than at the door, as on the class's page: nil if it is the door's. It is
+// counted with those that were typed at the door from the same address.
+func (d *Door) Try(addr, code string) error {
+	says, noted := d.count(addr, sameCode(code, d.cfg.Code), wrongCode)
+	if noted != "" {
+		d.refusals.add(Refusal{Addr: addr, What: noted + " on the page"})
+	}
+	switch says {
+	case "":
+		return nil
+	case wrongCode:
+		return ErrWrongCode
+	}
+	return ErrGuesses
+}
+
+// Code is what the door asks for; "" if it lets everybody in.
+func (d *Door) Code() string { return d.cfg.Code }
