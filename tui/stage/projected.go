@@ -64,6 +64,17 @@ func (s *Stage) Point(k tea.KeyPressMsg) (does action.Action, ours bool) {
 // Playing reports whether a change is being shown.
 func (s *Stage) Playing() bool { return s.playing() }
 
+// Ringed are the words in the rings of the picture that was last drawn on a grid, for those who do not see it.
+func (s *Stage) Ringed(g *grid.Grid) (all []string) {
+	if s.picture == nil || s.look.Beat == nil || s.over() {
+		return nil
+	}
+	for _, r := range s.ringed() {
+		all = append(all, strings.Join(textsOf(g.Window(r)), " "))
+	}
+	return all
+}
+
 // Card draws what a run came to, in the place of all else, and reports whether there is such a card.
 func (s *Stage) Card(a grid.Area) bool {
 	if s.look.Beat == nil || !s.over() {
