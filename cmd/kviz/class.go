@@ -27,20 +27,22 @@ import (
 func classCommand() *command {
 	var t teaching
 	return &command{
-		name: "class", usage: "[LESSON[#BEAT]|FILE[#EVENT]] [--listen ADDRESS]",
+		name: "class", usage: "[LESSON[#BEAT]|FILE[#EVENT]] [--listen ADDRESS] [--http ADDRESS]",
 		short: "teach a lesson, or walk through a run: students follow over SSH, answer polls, and do it themselves",
 		long: `Opens the projector's screen here, and a door for students: each types one ssh line and follows on a terminal of their own.
 A recording (run.kvrun) is walked through by the marks that were set in it; without either a live cluster is.
 Without --listen only this machine can come in (127.0.0.1:2222); with it a code is asked for, which the screen shows.
+With --http there is a page besides, for telephones and for students without ssh: it shows the same, and takes no answers.
 kviz notes in another terminal has your notes, the answers, and who is stuck. Either screen may be closed and opened
 again (kviz present): the class goes on. kviz help teach has a page about a first class.`,
 		example: "kviz class L09 --listen 0.0.0.0:2222",
 		flags: func(f *pflag.FlagSet) {
 			t.register(f)
 			f.StringVar(&t.listen, "listen", "127.0.0.1:2222", "the address at which students come in; other than loopback asks for a code")
+			f.StringVar(&t.http, "http", "", "the `ADDRESS` of a page for browsers, such as 0.0.0.0:8080; other than loopback asks for the code (default: no page)")
 			f.StringVar(&t.code, "code", "", "the code of the class (default: two words and a number, made for this class)")
 			f.IntVar(&t.private, "private", 30, "how many students may have a cluster of their own at the same time")
-			f.IntVar(&t.viewers, "viewers", 100, "how many terminals may be in the class at the same time")
+			f.IntVar(&t.viewers, "viewers", 100, "how many terminals may be in the class at the same time, and as many pages")
 		},
 		run: func(ctx context.Context, io streams, args []string) error { return t.run(ctx, io, "class", args) },
 	}
@@ -88,6 +90,7 @@ type teaching struct {
 	from    lessonFolders
 	look    look
 	listen  string
+	http    string
 	code    string
 	teacher string
 	viewers int
@@ -186,8 +189,8 @@ func (t *teaching) teach(ctx context.Context, io streams, lesson string) (err er
 
 // room is a class as the flags say, of nothing yet.
 func (t *teaching) room() (*classroom, error) {
-	r := &classroom{teacher: t.named(), listen: t.listen, code: t.code, forget: t.forget, limits: door.Limits{Visits: t.viewers}, private: t.private, theme: t.look.theme}
-	if r.listen != "" && r.code == "" && !strings.HasPrefix(r.listen, "127.0.0.1:") && !strings.HasPrefix(r.listen, "localhost:") {
+	r := &classroom{teacher: t.named(), listen: t.listen, code: t.code, forget: t.forget, limits: door.Limits{Visits: t.viewers}, private: t.private, theme: t.look.theme, page: classPage{listen: t.http}}
+	if r.code == "" && (r.listen != "" && !alone(r.listen) || t.http != "" && !alone(t.http)) {
 		r.code = door.NewCode()
 	}
 	var err error
@@ -217,6 +220,9 @@ func (r *classroom) tell(w io.Writer) {
 	fmt.Fprintf(w, "the class of %s is open: kviz present and kviz notes are its screens\n", of)
 	if join := r.join(); join != "" {
 		fmt.Fprintf(w, "students: %s", join)
+		if url := r.page.url(); url != "" {
+			fmt.Fprintf(w, "   or %s", url)
+		}
 		if r.code != "" {
 			fmt.Fprintf(w, "   code %s", r.code)
 		}

@@ -54,6 +54,7 @@ type classroom struct {
 	address net.Addr // where students come in; nil for none
 	runs    *own.Runs
 	screens *guest.Screens
+	page    classPage
 	over    chan struct{} // closed when the teacher ends the class
 	once    sync.Once
 }
@@ -161,18 +162,11 @@ func (r *classroom) serve(ctx context.Context, told func()) error {
 	if err != nil {
 		return err
 	}
-	if err := r.door.ServeOwner(owner); err != nil {
-		return err
+	if err := r.lets(); err != nil {
+		return errors.Join(err, owner.Close(), r.page.close(), r.door.Close())
 	}
-	if r.listen != "" {
-		l, err := door.Listen(r.listen)
-		if err != nil {
-			return errors.Join(err, r.door.Close())
-		}
-		if err := r.door.Serve(l); err != nil {
-			return errors.Join(err, r.door.Close())
-		}
-		r.address = l.Addr()
+	if err := r.door.ServeOwner(owner); err != nil { // the last one: the teacher's screens say where students come in
+		return errors.Join(err, r.page.close())
 	}
 	group := safe.NewGroup(cancel)
 	var taught error
@@ -188,7 +182,7 @@ func (r *classroom) serve(ctx context.Context, told func()) error {
 	case <-ctx.Done():
 	case <-r.over:
 	}
-	err = errors.Join(r.door.Close(), r.runs.Close())
+	err = errors.Join(r.door.Close(), r.page.close(), r.runs.Close())
 	cancel()
 	group.Wait()
 	if r.player != nil {
@@ -198,6 +192,21 @@ func (r *classroom) serve(ctx context.Context, told func()) error {
 		err = errors.Join(err, crash)
 	}
 	return errors.Join(err, taught, r.closeJournal())
+}
+
+// lets lets students in, at the door and at the page.
+func (r *classroom) lets() error {
+	if r.listen != "" {
+		l, err := door.Listen(r.listen)
+		if err != nil {
+			return err
+		}
+		if err := r.door.Serve(l); err != nil {
+			return err
+		}
+		r.address = l.Addr()
+	}
+	return r.page.serve(r)
 }
 
 // closeJournal closes the journal, and removes it where the teacher has closed the class: only one that was cut off goes on.
@@ -268,10 +277,10 @@ func (r *classroom) teaches() teacher.Config {
 	cfg := teacher.Config{
 		Lead: r.lead, Scenes: &r.lead.Changed, Room: r.room, Seats: &r.room.Changed, Panes: panes.All,
 		Title: r.title, Folder: r.folder, Now: time.Now, Theme: r.theme,
-		End: r.end, Refusals: r.refusals, LookInto: r.screens.Look,
+		End: r.end, Refusals: r.refusals, LookInto: r.screens.Look, Looking: r.page.looking(),
 	}
-	if join := r.join(); join != "" { // else nobody has to know
-		cfg.Join = teacher.Join{Address: join, Code: r.code, Fingerprint: r.door.Fingerprint()}
+	if join, page := r.join(), r.page.url(); join != "" || page != "" { // else nobody has to know
+		cfg.Join = teacher.Join{Address: join, Page: page, Code: r.code, Fingerprint: r.door.Fingerprint()}
 	}
 	if l := r.lesson; l != nil {
 		cfg.Beats, cfg.Time, cfg.Hints = teacher.Beats(l), time.Duration(l.Minutes)*time.Minute, r.hints

@@ -250,7 +250,7 @@ func TestHostileTexts(t *testing.T) {
 			look.Ask, look.Items, look.Choices = evil, []lessons.ItemLook{{Text: evil}}, []lessons.ChoiceLook{{Text: evil}}
 		}
 		scene.Stand.Look = look
-		scene.Around.Console.Last = stage.Command{Line: evil, Exit: 1, Said: evil + "\n" + evil}
+		scene.Ran, scene.Around.Console.Last = b.ID, stage.Command{Line: evil, Exit: 1, Said: evil + "\n" + evil}
 		room.Polls = map[string]class.Poll{}
 		for beat, poll := range m.room.Polls {
 			poll.Answers = []class.Share{{Words: evil, Count: 2, Answer: lessons.Answer{Said: lessons.Said{Parts: []int{7}}}}}

@@ -119,7 +119,10 @@ func (b *board) reads() *reading {
 		r.Caption = []string{"The scene is being set."}
 		return r
 	}
-	r.Beat = fmt.Sprintf("beat %d of %d: %s", look.Step, look.Steps, beat.Title)
+	if r.Beat = look.Place(); r.Beat != "" && beat.Title != "" {
+		r.Beat += ": "
+	}
+	r.Beat += beat.Title
 	if look.Card != nil {
 		r.Beat = "the end"
 		return r
@@ -250,7 +253,7 @@ func (b *board) does(r *reading) {
 		r.Gate = fmt.Sprintf("%d of %d have done it on a cluster of their own.", g.Done, g.Of)
 	}
 	last := b.scene.Around.Console.Last
-	if beat.Acts && last.Line != "" {
+	if b.scene.Ran == beat.ID && last.Line != "" {
 		r.Ran = last.Line
 		switch {
 		case last.Running:

@@ -236,13 +236,21 @@ func (d *desk) called(beat string) string {
 // drawClass draws how the class is getting on.
 func (n *Notes) drawClass(a grid.Area) {
 	st := n.room
-	head := []grid.Span{{Text: fmt.Sprintf("class · %d here", st.Here), Style: theme.Title}}
+	here := fmt.Sprintf("class · %d here", st.Here)
+	if n.cfg.Looking != nil {
+		here += fmt.Sprintf(" · %d by the page", n.cfg.Looking())
+	}
+	head := []grid.Span{{Text: here, Style: theme.Title}}
 	if st.Pinned {
 		head = append(head, grid.Span{Text: " · held", Style: theme.Warn | grid.Bold})
 	}
 	in := a.Frame(head, theme.Line)
-	if next := n.next(); next != "" && (grid.Width(next)+30 < a.W() || n.walk() != nil && a.W() > 60) {
-		next = grid.Cut(next, a.W()-31)
+	if page := n.cfg.Join.Page; page != "" && grid.Width(page)+6 < a.W() {
+		a.Text(2, a.H()-1, " "+page+" ", theme.Muted)
+	}
+	used := max(grid.Width(here)+15, 30)
+	if next := n.next(); next != "" && (grid.Width(next)+used < a.W() || n.walk() != nil && a.W() > 60) {
+		next = grid.Cut(next, a.W()-used-1)
 		a.Right(a.W()-2, 0, " "+next+" ", theme.Muted)
 	}
 	w := in.W() - 2

@@ -217,6 +217,10 @@ func (p *Projector) drawDoor(a grid.Area) {
 		a.Rows(y, 1).Center(0, j.Address, theme.Key|grid.Bold)
 		y += 2
 	}
+	if j.Page != "" {
+		a.Rows(y-1, 1).Center(0, "or "+j.Page, theme.Key|grid.Bold)
+		y++
+	}
 	if j.Code != "" {
 		drawBig(a.Rows(y, bigRows), j.Code, theme.Accent|grid.Bold)
 		y += bigRows + 1
@@ -249,13 +253,14 @@ func (p *Projector) drawFoot(a grid.Area) {
 	if a.H() > 1 {
 		says = a.Rows(0, 1)
 	}
+	page := ""
 	switch {
 	case p.leaving:
 		last.Sub(0, 0, a.W()-1, 1).Spans(2, 0, p.asksToLeave()...)
 	case p.typing.on:
 		last.Sub(0, 0, a.W()-1, 1).Spans(2, 0, p.typing.spans(p.typing.prompt(), a.W()-4)...)
 	case !p.scene.Black:
-		p.drawJoin(last)
+		page = p.drawJoin(last)
 	}
 	right := a.W() - 1
 	if p.echo != "" {
@@ -276,6 +281,9 @@ func (p *Projector) drawFoot(a grid.Area) {
 	}
 	if text := cmp.Or(p.notice, p.spotSays(), p.scene.Around.Notice); text != "" && right > 6 {
 		says.Text(2, 0, " "+grid.Cut(text, right-6)+" ", theme.Warn|grid.Bold)
+	} else if page != "" && grid.Width(page)+10 < right {
+		says.Text(1, 0, " or  ", theme.Muted)
+		says.Text(6, 0, page+" ", theme.Key|grid.Bold)
 	}
 }
 
@@ -289,8 +297,8 @@ func (p *Projector) spotSays() string {
 	return "press the letters of a place; esc ends it"
 }
 
-// drawJoin draws how to come in on the left, and the beat on the right.
-func (p *Projector) drawJoin(a grid.Area) {
+// drawJoin draws how to come in on the left, and the beat on the right. What has no room is given: the page's address.
+func (p *Projector) drawJoin(a grid.Area) (left string) {
 	look, j := p.scene.Stand.Look, p.cfg.Join
 	beat := ""
 	if look.Beat != nil {
@@ -305,14 +313,18 @@ func (p *Projector) drawJoin(a grid.Area) {
 	for _, part := range []struct {
 		label, text string
 		st          grid.Style
-	}{{"join", j.Address, theme.Key | grid.Bold}, {"code", j.Code, theme.Accent | grid.Bold}, {"key", short(j.Fingerprint), theme.Muted}} {
+	}{{"join", j.Address, theme.Key | grid.Bold}, {"code", j.Code, theme.Accent | grid.Bold}, {"or", j.Page, theme.Key | grid.Bold}, {"key", short(j.Fingerprint), theme.Muted}} {
 		w := grid.Width(part.label) + 2 + grid.Width(part.text)
 		if part.text == "" || x+w > room+2 {
+			if part.text == j.Page {
+				left = j.Page
+			}
 			continue
 		}
 		x = a.Text(x, 0, part.label+"  ", theme.Muted)
 		x = a.Text(x, 0, part.text, part.st) + 4
 	}
+	return left
 }
 
 // short is the beginning of a fingerprint: enough to be read aloud.

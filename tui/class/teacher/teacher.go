@@ -62,6 +62,7 @@ type Config struct {
 	End      func()                     // ends the class for everybody; nil: a screen cannot
 	Refusals func() []Refusal           // what the door has refused; nil for none
 	Hints    func(beat string) []string // what a beat has to say to those who are stuck; nil for none
+	Looking  func() int                 // how many look on by the page; nil: there is none
 
 	// LookInto asks a student for a look at their screen, which ends with ctx; nil: there is no such thing.
 	LookInto func(ctx context.Context, name string) (*guest.Look, error)
@@ -88,6 +89,7 @@ func Beats(l *lessons.Lesson) (all []Beat) {
 // Join is what students have to know to come in.
 type Join struct {
 	Address     string // a line to type: "ssh -p 2222 lab.example.org"
+	Page        string // of browsers: "http://lab.example.org:8080"; "" for none
 	Code        string
 	Fingerprint string // of the door's key
 }
