@@ -18,18 +18,19 @@
     source = new EventSource('/events?size=' + size + '&has=' + encodeURIComponent(has));
     source.onopen = function () { says(''); };
     source.onmessage = function (m) { has = m.lastEventId; put(JSON.parse(m.data)); };
-    source.addEventListener('over', function () { source.close(); says('The class is over.'); });
+    source.addEventListener('over', function () { source.close(); says('The class is over.'); again(10000); });
     source.onerror = function () {
       says('The connection is lost; trying again …');
-      if (source.readyState === 2) { again(); }
+      if (source.readyState === 2) { again(3000); }
     };
   }
-  // The class answers, but lets nobody listen: there are too many, or it asks for its code. The page is loaded instead.
-  function again() {
+  // Nobody listens there now, or the class lets nobody listen: there are too many, or it asks for its code. As soon as it
+  // answers, the page is loaded.
+  function again(wait) {
     clearTimeout(later);
     later = setTimeout(function () {
-      fetch('/', { method: 'HEAD', cache: 'no-store' }).then(function () { location.reload(); }, listen);
-    }, 3000);
+      fetch('/', { method: 'HEAD', cache: 'no-store' }).then(function () { location.reload(); }, function () { again(wait); });
+    }, wait);
   }
   function resized() {
     if (wanted() !== size) { size = wanted(); listen(); }

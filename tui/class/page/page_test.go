@@ -149,7 +149,7 @@ func TestWhatIsRead(t *testing.T) {
 		{"open", "The leader now has an answer.", []string{"What becomes of the entry?", "It is committed", "It waits for the last member", "3 of 3 have answered"}, []string{"class said", "✓", "%"}},
 		{"closed", "The leader now has an answer.", []string{"The poll is closed: 3 of 3 answered."}, []string{"class said", "✓", "%"}},
 		{"hidden", "It moved to 16", []string{"✓ It is committed", "A majority has it"}, []string{"class said", "%"}},
-		{"shown", "It moved to 16", []string{"What the class said", "✓ It is committed, though one member lacks it2 · 66 %", "✗ It waits for the last member1 · 33 %", "A majority has it"}, nil},
+		{"shown", "It moved to 16", []string{"What the class said", "✓ It is committed, though one member lacks it2 · 67 %", "✗ It waits for the last member1 · 33 %", "A majority has it"}, nil},
 		{"point", "You will crash a member.", []string{"Which will it be? Point at it.", "Point at it."}, []string{"class said"}},
 	} {
 		p, _, _ := opens(t, c.at, "")

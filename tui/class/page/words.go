@@ -199,7 +199,7 @@ func (b *board) bars() (all []bar) {
 		one.Count, one.Right, one.Judged = one.Count+s.Count, one.Right || s.Right, one.Judged || s.Judged
 	}
 	for i := range all {
-		all[i].Share = all[i].Count * 100 / max(poll.Given, 1)
+		all[i].Share = (all[i].Count*200 + poll.Given) / max(2*poll.Given, 1)
 	}
 	if len(all) > mostBars {
 		all = all[:mostBars]

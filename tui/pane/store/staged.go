@@ -173,14 +173,20 @@ func drawStagedLegend(s *pane.Sheet, f *pane.Frame, after int, commit, term uint
 	x = a.Text(x+3, 0, fmt.Sprintf(".%d.", term), theme.Text)
 	x = a.Text(x+1, 0, "written", theme.Muted)
 	x += 3
-	end := a.Text(x, 0, fmt.Sprintf("▾ commit index %d", commit), theme.Good)
-	s.Mark(grid.Rect{X: x, Y: y, W: end - x, H: 1}, "commit")
+	st, up := theme.Good, ""
 	if q := f.S.Store.Quorum(); q.Total > 0 {
-		st, text := theme.Good, fmt.Sprintf("%d of %d up", q.Have, q.Total)
+		up = fmt.Sprintf("%d of %d up", q.Have, q.Total)
 		if !q.OK() {
 			st = theme.Bad
 		}
-		a.Right(s.W()-2, 0, text, st)
-		s.Mark(grid.Rect{X: s.W() - 2 - grid.Width(text), Y: y, W: grid.Width(text), H: 1}, "quorum")
+	}
+	mark := fmt.Sprintf("▾ commit index %d", commit)
+	if end := x + grid.Width(mark); end+1 < s.W()-2-grid.Width(up) { // else there is room for the quorum alone
+		a.Text(x, 0, mark, theme.Good)
+		s.Mark(grid.Rect{X: x, Y: y, W: end - x, H: 1}, "commit")
+	}
+	if up != "" {
+		a.Right(s.W()-2, 0, up, st)
+		s.Mark(grid.Rect{X: s.W() - 2 - grid.Width(up), Y: y, W: grid.Width(up), H: 1}, "quorum")
 	}
 }
