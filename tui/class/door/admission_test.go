@@ -1,6 +1,7 @@
 package door_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -240,6 +241,33 @@ func TestNamesThatNobodyGets(t *testing.T) {
 		}
 		for _, k := range in {
 			k.leaves()
+		}
+		c.close()
+	})
+}
+
+// A code that is typed elsewhere, as on the class's page, counts as one that is typed at the door.
+func TestGuessesElsewhere(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		c := open(t, door.Config{Code: "plum-fern-42"})
+		if err := c.door.Try("10.0.0.4", " Plum fern 42 "); err != nil {
+			t.Errorf("the code: %v", err)
+		}
+		for i := range 9 {
+			if err := c.door.Try("10.0.0.4", fmt.Sprint("plum-fern-", 50+i)); !errors.Is(err, door.ErrWrongCode) {
+				t.Errorf("guess %d: %v", i+1, err)
+			}
+		}
+		c.mustTell("typed a wrong code on the page")
+		var banner strings.Builder
+		if _, err := c.dial(as{user: "eve", from: "10.0.0.4", answer: types("", "plum-fern-43", ""), banner: &banner}); err == nil {
+			t.Error("came in by a guess")
+		}
+		if err := c.door.Try("10.0.0.4", "plum-fern-42"); !errors.Is(err, door.ErrGuesses) {
+			t.Errorf("the guesses of this minute were over: %v", err)
+		}
+		if err := c.door.Try("10.0.0.5", "plum-fern-42"); err != nil {
+			t.Errorf("from another address: %v", err)
 		}
 		c.close()
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +241,36 @@ func TestAFlood(t *testing.T) {
 	if _, _, parts := e.next(); parts["below"] == "" {
 		t.Errorf("one who listened before hears %v", parts)
 	}
+}
+
+// TestTheEnd leaves nothing that runs, also where browsers are connected, one of which does not read.
+func TestTheEnd(t *testing.T) {
+	before := runtime.NumGoroutine()
+	p, _, _ := opens(t, "see", "")
+	addr := listens(t, p)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := client.Get("http://" + addr + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	fmt.Fprintf(stuck, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	steady.Until(t, "both listen", func() bool { return p.Looking() == 2 })
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	r.Body.Close()
+	if n := p.Looking(); n != 0 {
+		t.Errorf("%d look on after the end", n)
+	}
+	if _, err := net.Dial("tcp", addr); err == nil {
+		t.Error("it still listens")
+	}
+	steady.Until(t, "all that ran has ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // TestWithoutACode a page is for this machine alone.

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"kviz/tui/class"
 )
 
@@ -221,5 +223,23 @@ func TestAScreenAtRest(t *testing.T) {
 		if after := s.m.screen().drawn; after != before {
 			t.Errorf("it was drawn %d times more, and nothing had changed", after-before)
 		}
+	})
+}
+
+// The address of the class's page stands where there is room for it: beside the code, else above it.
+func TestTheProjectorNamesThePage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := teaches(t)
+		c.cfg.Join.Page = "http://lab.example.org:8080"
+		c.cfg.Looking = func() int { return 7 }
+		p := c.sees(NewProjector(t.Context(), c.cfg), 80, 24)
+		p.stands("members")
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			p.hears(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			p.shows("or  http://lab.example.org:8080", "code  plum-42", "beat 1 of 7")
+		}
+		n := c.sees(NewNotes(t.Context(), c.cfg), 80, 24)
+		n.stands("members")
+		n.shows("7 by the page", "http://lab.example.org:8080")
 	})
 }
