@@ -250,11 +250,11 @@ func TestNamesThatNobodyGets(t *testing.T) {
 func TestGuessesElsewhere(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := open(t, door.Config{Code: "plum-fern-42"})
-		if err := c.door.Try("10.0.0.4", " Plum fern 42 "); err != nil {
+		if err := c.Try("10.0.0.4", " Plum fern 42 "); err != nil {
 			t.Errorf("the code: %v", err)
 		}
 		for i := range 9 {
-			if err := c.door.Try("10.0.0.4", fmt.Sprint("plum-fern-", 50+i)); !errors.Is(err, door.ErrWrongCode) {
+			if err := c.Try("10.0.0.4", fmt.Sprint("plum-fern-", 50+i)); !errors.Is(err, door.ErrWrongCode) {
 				t.Errorf("guess %d: %v", i+1, err)
 			}
 		}
@@ -263,10 +263,10 @@ func TestGuessesElsewhere(t *testing.T) {
 		if _, err := c.dial(as{user: "eve", from: "10.0.0.4", answer: types("", "plum-fern-43", ""), banner: &banner}); err == nil {
 			t.Error("came in by a guess")
 		}
-		if err := c.door.Try("10.0.0.4", "plum-fern-42"); !errors.Is(err, door.ErrGuesses) {
+		if err := c.Try("10.0.0.4", "plum-fern-42"); !errors.Is(err, door.ErrGuesses) {
 			t.Errorf("the guesses of this minute were over: %v", err)
 		}
-		if err := c.door.Try("10.0.0.5", "plum-fern-42"); err != nil {
+		if err := c.Try("10.0.0.5", "plum-fern-42"); err != nil {
 			t.Errorf("from another address: %v", err)
 		}
 		c.close()
