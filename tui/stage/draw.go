@@ -139,9 +139,9 @@ func (s *Stage) drawTitle(a grid.Area, around Around) {
 	b := s.look.Beat
 	x := a.Text(1, 0, strings.TrimSpace(s.look.Called()), theme.Title)
 	if r := s.look.Recall; r != nil {
-		a.Text(x+2, 0, fmt.Sprintf("recall %d of %d", r.No, r.Of), theme.Number)
+		x = a.Text(x+2, 0, fmt.Sprintf("recall %d of %d", r.No, r.Of), theme.Number)
 	} else if s.look.Finished {
-		a.Text(x+2, 0, "done ✓", theme.Good|grid.Bold)
+		x = a.Text(x+2, 0, "done ✓", theme.Good|grid.Bold)
 	} else {
 		x = a.Text(x+2, 0, s.look.Place(), theme.Muted)
 	}
@@ -157,8 +157,11 @@ func (s *Stage) drawTitle(a grid.Area, around Around) {
 	case b.Runs:
 		clock, st = "▶ runs  #"+s.Event().String(), theme.Good
 	}
-	a.Right(a.W()-1, 0, clock, st)
 	room := a.W() - 1 - grid.Width(clock) - 2
+	if x > room { // which beat it is comes first
+		return
+	}
+	a.Right(a.W()-1, 0, clock, st)
 	if x += 2; s.look.Recall == nil && !s.look.Finished && x+grid.Width(b.Title) <= room {
 		a.Text(x, 0, b.Title, theme.Text)
 	}
