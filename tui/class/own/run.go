@@ -145,6 +145,7 @@ func (r *Runs) explore(ctx context.Context, t terminal, name string, one *run) (
 	cut := ctx.Err() != nil
 	stop()
 	group.Wait()
+	r.report(name, one) // one who goes as soon as it is done has done it
 	if crash := group.Crash(); crash != nil && err == nil {
 		err = crash
 	}
