@@ -122,7 +122,8 @@ func (p *Projector) stripRows(w, h int) []row {
 	case look.Wrong != "", look.Trouble != "", b.Mistake != "", b.Late:
 		return first(p.stage.Strip(w, h), h)
 	case p.tells():
-		return first(p.tally(w, h), h)
+		rows := first(p.tally(w, h), h)
+		return append(rows, p.doRows(w, h-len(rows))...)
 	case p.asks():
 		return p.questionRows(w, h)
 	case b.Answers != "" && !p.stage.Playing():
