@@ -2,6 +2,7 @@ package student
 
 import (
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -86,7 +87,13 @@ func (m *Model) rows(w, h int) [][]grid.Span {
 	if hint := m.seat().Hint; hint != "" {
 		rows = append([][]grid.Span{{{Text: m.cfg.Teacher + " to you: ", Style: theme.Key}, {Text: grid.Clean(hint), Style: theme.Warn}}}, rows...)
 	}
-	return append(rows, m.shares(w, h-len(rows))...)
+	said := m.shares(w, h)
+	if len(said) > 0 && len(rows) >= h && h > 1 { // a row of it is seen on every screen
+		rows = rows[:h-1]
+		last := len(rows) - 1
+		rows[last] = append(slices.Clip(rows[last]), grid.Span{Text: " …", Style: theme.Muted})
+	}
+	return append(rows, said[:min(len(said), max(h-len(rows), 0))]...)
 }
 
 // shares are what the class answered, once that is shown: a bar for each answer.
