@@ -165,9 +165,11 @@ func (t *teaching) teach(ctx context.Context, io streams, lesson string) (err er
 	if err != nil {
 		return err
 	}
-	if _, err := servedDir(); err != nil { // the runtime folder, with the socket in it
+	served, err := servedDir() // the runtime folder, in which the socket is too
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(served)) }()
 	c, end, err := t.s.boot(ctx, cfg, "class")
 	if err != nil {
 		return err

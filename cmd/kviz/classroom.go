@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -139,11 +140,25 @@ func (r *classroom) openJournal(dir string) (before []class.Entry, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the class's journal: %w", err)
 	}
-	before, err = class.ReadJournal(r.journal)
-	if err != nil {
+	if before, err = wholeJournal(r.journal); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", r.journal.Name(), err), r.journal.Close())
 	}
 	return before, nil
+}
+
+// wholeJournal reads a journal, and takes away the last line where it is not whole: what is written next begins a line.
+func wholeJournal(f *os.File) ([]class.Entry, error) {
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if whole < len(text) {
+		if err := f.Truncate(int64(whole)); err != nil {
+			return nil, err
+		}
+	}
+	return class.ReadJournal(bytes.NewReader(text[:whole]))
 }
 
 // writer is where entries go; nil where nothing is written down.
