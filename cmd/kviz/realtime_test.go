@@ -30,6 +30,7 @@ var realTime = map[string]string{
 
 	"cmd/kviz/breakdown_unix_test.go":   aTerminal,
 	"cmd/kviz/classown_test.go":         aSocket,
+	"cmd/kviz/classproof_test.go":       aSocket,
 	"cmd/kviz/edit_unix_test.go":        aTerminal,
 	"cmd/kviz/lessonwatch_unix_test.go": aTerminal,
 	"cmd/kviz/main_test.go":             aProcess,

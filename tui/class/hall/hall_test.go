@@ -5,8 +5,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"strings"
 	"sync"
@@ -14,7 +12,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/charmbracelet/x/vt"
 	gossh "golang.org/x/crypto/ssh"
 
 	"kviz/cluster/trace"
@@ -26,6 +23,7 @@ import (
 	"kviz/tui/class/guest"
 	"kviz/tui/class/hall"
 	"kviz/tui/class/lead"
+	"kviz/tui/class/rehearsal"
 	"kviz/tui/panes"
 	"kviz/tui/tuitest"
 )
@@ -104,81 +102,39 @@ func begins(t *testing.T) *taught {
 	return &taught{t, l, room, d, looks, listener.Addr().String()}
 }
 
+// sits comes in under a name, with a terminal of a size.
+func (c *taught) sits(name string, size [2]int) *desk {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), steady.Patience(c.t))
+	defer cancel()
+	s, err := rehearsal.Class{Address: c.addr}.Join(ctx, rehearsal.As{Name: name, Width: size[0], Height: size[1]})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(s.Drop)
+	return &desk{c.t, s}
+}
+
 // desk is a student's terminal.
 type desk struct {
-	t    *testing.T
-	name string
-	mu   sync.Mutex
-	emu  *vt.Emulator
-	keys io.Writer
-	conn *gossh.Client
-	over chan struct{}
-}
-
-// sits comes in under a name, with a terminal of a size.
-func (c *taught) sits(name string, w, h int) *desk {
-	c.t.Helper()
-	raw, err := net.Dial("tcp", c.addr)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	conn, channels, requests, err := gossh.NewClientConn(raw, c.addr, &gossh.ClientConfig{User: name, HostKeyCallback: gossh.InsecureIgnoreHostKey()})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	d := &desk{t: c.t, name: name, emu: vt.NewEmulator(w, h), conn: gossh.NewClient(conn, channels, requests), over: make(chan struct{})}
-	session, err := d.conn.NewSession()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if d.keys, err = session.StdinPipe(); err != nil {
-		c.t.Fatal(err)
-	}
-	session.Stdout = d
-	if err := session.RequestPty("xterm-256color", h, w, gossh.TerminalModes{}); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := session.Shell(); err != nil {
-		c.t.Fatal(err)
-	}
-	go func() { // what the terminal itself answers is read by nobody
-		defer close(d.over)
-		_, _ = io.Copy(io.Discard, d.emu)
-	}()
-	c.t.Cleanup(d.drops)
-	return d
-}
-
-func (d *desk) Write(p []byte) (int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.emu.Write(p)
-}
-
-// drops is a line that is cut.
-func (d *desk) drops() {
-	_ = d.conn.Close()
-	_ = d.emu.Close()
-	<-d.over
+	t *testing.T
+	*rehearsal.Student
 }
 
 func (d *desk) types(keys string) {
 	d.t.Helper()
-	if _, err := d.keys.Write([]byte(keys)); err != nil {
+	if err := d.Type(keys); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
 func (d *desk) sees(text string) {
 	d.t.Helper()
-	steady.Await(d.t, d.name+" sees "+text, func() error {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if s := d.emu.String(); !strings.Contains(s, text) {
-			return fmt.Errorf("they see\n%s", s)
-		}
-		return nil
-	})
+	ctx, cancel := context.WithTimeout(d.t.Context(), steady.Patience(d.t))
+	defer cancel()
+	if _, err := d.Sees(ctx, text); err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 // goesOn has the teacher go on.
@@ -194,10 +150,9 @@ func (c *taught) goesOn() {
 func TestAClassOverSSH(t *testing.T) {
 	steady.RealTime(t, "SSH over sockets")
 	c := begins(t)
-	sizes := [][2]int{{80, 24}, {120, 40}, {100, 30}, {60, 18}, {200, 60}, {90, 25}, {132, 43}, {80, 50}}
 	var desks []*desk
-	for i, size := range sizes {
-		desks = append(desks, c.sits(fmt.Sprintf("s%d", i+1), size[0], size[1]))
+	for i, size := range rehearsal.Sizes {
+		desks = append(desks, c.sits(fmt.Sprintf("s%d", i+1), size))
 	}
 	all := func(text string) {
 		t.Helper()
@@ -209,9 +164,9 @@ func TestAClassOverSSH(t *testing.T) {
 	all("copy of one log")
 	c.goesOn()
 	all("on disk. Two of three")
-	desks[3].drops()
+	desks[3].Drop()
 	c.goesOn()
-	again := c.sits("s4", 80, 24) // where the class is
+	again := c.sits("s4", rehearsal.Sizes[0]) // where the class is
 	desks[3] = again
 	all("the poll is open")
 	for i, d := range desks {
@@ -229,7 +184,7 @@ func TestAClassOverSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	all("████")
-	late := c.sits("late", 80, 24)
+	late := c.sits("late", rehearsal.Sizes[0])
 	late.sees("It moved to 16")
 	desks[0].types("hq")
 	steady.Until(t, "a hand, and one who left", func() bool {
@@ -237,7 +192,7 @@ func TestAClassOverSSH(t *testing.T) {
 		return s.Hand && s.Here == 0
 	})
 	for _, d := range append(desks[1:], late) {
-		d.drops()
+		d.Drop()
 	}
 	steady.Until(t, "an empty room", func() bool { return c.room.State().Here == 0 })
 }
@@ -247,11 +202,11 @@ func alone(context.Context, *door.Visit) error {
 	return errors.New("there is no run of your own from here: the run's first 900 events have left memory")
 }
 
-// TestAStudentForWhomThereIsNoRun is told why, whole also on a narrow terminal, and follows on.
+// TestAStudentForWhomThereIsNoRun reads why, whole also on a narrow terminal, and follows on.
 func TestAStudentForWhomThereIsNoRun(t *testing.T) {
 	steady.RealTime(t, "SSH over sockets")
 	c := begins(t)
-	d := c.sits("mira", 100, 24)
+	d := c.sits("mira", [2]int{100, 24})
 	d.sees("following ada")
 	d.types("F")
 	d.sees("there is no run of your own from here: the run's first 900 events have left memory")
@@ -280,7 +235,7 @@ func sees(t *testing.T, l *guest.Look, text string) {
 func TestALookOverSSH(t *testing.T) {
 	steady.RealTime(t, "SSH over sockets")
 	c := begins(t)
-	mira, jonas := c.sits("mira", 80, 24), c.sits("jonas", 80, 24)
+	mira, jonas := c.sits("mira", rehearsal.Sizes[0]), c.sits("jonas", rehearsal.Sizes[0])
 	mira.sees("following ada")
 	jonas.sees("following ada")
 	look, err := c.looks.Look(t.Context(), "mira")
@@ -323,16 +278,14 @@ func TestALookOverSSH(t *testing.T) {
 	c.goesOn() // to the question
 	mira.sees("the poll is open")
 	jonas.sees("the poll is open")
-	jonas.mu.Lock()
-	if s := jonas.emu.String(); strings.Contains(s, "ada sees") || strings.Contains(s, "your keys") {
+	if s := jonas.Screen(); strings.Contains(s, "ada sees") || strings.Contains(s, "your keys") {
 		t.Errorf("jonas sees\n%s", s)
 	}
-	jonas.mu.Unlock()
 	again, err := c.looks.Look(t.Context(), "jonas")
 	if err != nil {
 		t.Fatal(err)
 	}
 	jonas.sees("ada asks to look at your screen")
-	jonas.drops()
+	jonas.Drop()
 	steady.Until(t, "a look at somebody who has gone", func() bool { return again.Now().State == guest.Over })
 }
