@@ -274,7 +274,7 @@ func (l *Lead) Answer(what string) error {
 }
 
 // Exec runs a line in the teacher's console.
-func (l *Lead) Exec(line string) error { return l.in(func() { l.exec(line) }) }
+func (l *Lead) Exec(line string) error { return l.answers(func() error { l.exec(line); return nil }) }
 
 // Black makes every screen dark, or ends that.
 func (l *Lead) Black() error { return l.in(func() { l.black = !l.black }) }

@@ -47,7 +47,8 @@ func walks(t *testing.T, live bool) (c *taught, run *tuitest.Cluster) {
 	if err := player.Start(""); err != nil {
 		t.Fatal(err)
 	}
-	room := class.NewRoom(clock, nil)
+	opened := clock()
+	room := class.NewRoom(func() time.Time { return opened }, nil)
 	room.Begin("")
 	l := lead.New(lead.Config{Cluster: over, History: h, Player: player, Panes: panes.All, Room: room})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +62,8 @@ func walks(t *testing.T, live bool) (c *taught, run *tuitest.Cluster) {
 		time.Sleep(2 * time.Second) // until no screen waits for its next second
 	})
 	return &taught{t: t, lead: l, room: room, cfg: Config{
-		Lead: l, Scenes: &l.Changed, Room: room, Seats: &room.Changed, Panes: panes.All, Title: "run.kvrun", Theme: "dark", Folder: t.TempDir(), Now: clock,
+		Lead: l, Scenes: &l.Changed, Room: room, Seats: &room.Changed, Panes: panes.All, Title: "run.kvrun", Theme: "dark", Folder: t.TempDir(),
+		Now:  func() time.Time { return opened.Add(100 * time.Second) }, // how long a walk takes to be shown depends on the machine
 		Join: Join{Address: "ssh -p 2222 lab.example.org", Code: "plum-42", Fingerprint: "SHA256:mVPwvezndPv/ARoIadVY98vAC0g+P/5633yTC4d/wXE"},
 	}}, run
 }

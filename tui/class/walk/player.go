@@ -44,7 +44,6 @@ type Player struct {
 	now   bool           // it stands at the newest event, and stays there
 	beat  lessons.BeatLook
 	walk  *lessons.WalkLook
-	look  lessons.Look
 	show  string // the pane
 	count uint64 // how often it has moved
 }
