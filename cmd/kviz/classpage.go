@@ -31,9 +31,13 @@ func (p *classPage) serve(r *classroom) error {
 		lang = l.Translated.Lang
 	}
 	p.at = l.Addr()
+	join := r.join()
+	if alone(r.listen) && !alone(p.listen) { // those who look on from elsewhere cannot come in there
+		join = ""
+	}
 	p.page = page.New(page.Config{
 		Lead: r.lead, Room: r.room, Door: r.door, Panes: panes.All, Teacher: r.teacher, Title: r.title, Lang: lang,
-		Join: r.join(), Limits: page.Limits{Viewers: r.limits.Visits},
+		Join: join, Limits: page.Limits{Viewers: r.limits.Visits},
 		Changes: func() (scene, room <-chan struct{}) { return r.lead.Changed.Next(), r.room.Changed.Next() },
 	})
 	return p.page.Serve(l)
