@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kviz/cluster/client"
@@ -18,6 +19,7 @@ import (
 type objects struct {
 	namespaces, services, replicaSets    *informer.Informer
 	replicationControllers, statefulSets *informer.Informer
+	budgets                              *informer.Informer
 }
 
 func newObjects(p *sim.Process, c client.Interface) *objects {
@@ -27,12 +29,13 @@ func newObjects(p *sim.Process, c client.Interface) *objects {
 	return &objects{
 		namespaces: of(client.Namespaces), services: of(client.Services), replicaSets: of(client.ReplicaSets),
 		replicationControllers: of(client.ReplicationControllers), statefulSets: of(client.StatefulSets),
+		budgets: of(client.PodDisruptionBudgets),
 	}
 }
 
 // start starts the informers, those of kinds that a cluster may never use when it does.
 func (o *objects) start(p *sim.Process, c client.Interface) {
-	for _, i := range []*informer.Informer{o.namespaces, o.services, o.replicaSets, o.replicationControllers, o.statefulSets} {
+	for _, i := range []*informer.Informer{o.namespaces, o.services, o.replicaSets, o.replicationControllers, o.statefulSets, o.budgets} {
 		if slices.Contains(client.InUse(c), i.Resource()) {
 			i.Start()
 			continue
@@ -80,6 +83,16 @@ func (o *objects) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
 // StatefulSet is the one of a name, nil if there is none.
 func (o *objects) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return get[*appsv1.StatefulSet](o.statefulSets, namespace, name)
+}
+
+// Budgets are all PodDisruptionBudgets.
+func (s *Scheduler) Budgets() []*policyv1.PodDisruptionBudget {
+	list := s.objects.budgets.List()
+	budgets := make([]*policyv1.PodDisruptionBudget, 0, len(list))
+	for _, b := range list {
+		budgets = append(budgets, b.(*policyv1.PodDisruptionBudget))
+	}
+	return budgets
 }
 
 // NamespaceLabels are a namespace's labels, none if it is not known.

@@ -89,10 +89,26 @@ func (s *Scheduler) runPostFilter(t *sim.Task, info *framework.QueuedPodInfo, st
 		}
 		if res != nil {
 			d.Nominated, d.Victims = res.NominatedNode, res.Victims
+			d.Candidates, d.Because = s.candidates(res), res.Because
 			s.nominator.set(info.PodInfo, res.NominatedNode)
 		}
 	}
 	emitPoint(t, info, framework.PostFilter, pluginNames(s.profile.postFilter), fit.Diagnosis.PostFilterMsg)
+}
+
+// candidates are those of the dry run that the trace shows, the nominated one first.
+func (s *Scheduler) candidates(res *framework.PostFilterResult) []trace.PreemptionCandidate {
+	list := res.Candidates
+	slices.SortStableFunc(list, func(a, b trace.PreemptionCandidate) int {
+		nominated := func(c *trace.PreemptionCandidate) int {
+			if c.Node == res.NominatedNode {
+				return 0
+			}
+			return 1
+		}
+		return nominated(&a) - nominated(&b)
+	})
+	return list[:min(len(list), max(s.cfg.TraceNodes, 0))]
 }
 
 // nominate writes the pod's nomination, and evicts the victims.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -103,6 +104,13 @@ func (e *env) do(t *sim.Task, f []string) {
 		}
 	case "pod":
 		clienttest.Must(client.Create(t, e.c, client.Pods, "demo", pod(f[1], flags(f[2:]))))
+	case "budget": // budget NAME LABEL allowed=N: for the pods with the label
+		key, value, _ := strings.Cut(f[2], ":")
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: f[1]}}
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+		n, err := strconv.Atoi(flags(f[3:])["allowed"])
+		b.Status.DisruptionsAllowed = int32(clienttest.Must(n, err))
+		clienttest.Must(client.Create(t, e.c, client.PodDisruptionBudgets, "demo", b))
 	case "delete":
 		clienttest.Must(0, e.c.Delete(t, client.Pods, "demo", f[1], metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 	case "delete-node":
@@ -196,6 +204,9 @@ func pod(name string, f map[string]string) *corev1.Pod {
 			c.Resources.Requests[corev1.ResourceName(k)] = resource.MustParse(v)
 		case "image":
 			c.Image = v
+		case "labels":
+			key, value, _ := strings.Cut(v, ":")
+			p.Labels = map[string]string{key: value}
 		case "port":
 			n, err := strconv.Atoi(v)
 			c.Ports = append(c.Ports, corev1.ContainerPort{HostPort: int32(clienttest.Must(n, err)), ContainerPort: 80, Protocol: corev1.ProtocolTCP})
@@ -281,8 +292,11 @@ func (e *env) tell() string {
 				fmt.Fprintf(&out, "%.3fs bound %s to %s\n", ev.At.Seconds(), p.Pod, p.Node)
 			case p.Node == "":
 				fmt.Fprintf(&out, "decision: no node: %s\n", p.Message)
+				for _, c := range p.Candidates {
+					fmt.Fprintf(&out, "  room could be made on %s: %s\n", c.Node, victims(c.Victims))
+				}
 				if p.Nominated != "" {
-					fmt.Fprintf(&out, "  room is made on %s: %s\n", p.Nominated, strings.Join(p.Victims, " "))
+					fmt.Fprintf(&out, "  room is made on %s: %s; %s\n", p.Nominated, strings.Join(p.Victims, " "), p.Because)
 				}
 			default:
 				fmt.Fprintf(&out, "decision: %s, %d of %d feasible", p.Node, p.Feasible, p.Evaluated)
@@ -300,6 +314,18 @@ func (e *env) tell() string {
 	out.WriteString(e.extra)
 	e.extra = ""
 	return out.String()
+}
+
+func victims(list []trace.Victim) string {
+	told := make([]string, 0, len(list))
+	for _, v := range list {
+		who := fmt.Sprintf("%s (priority %d)", v.Pod, v.Priority)
+		if v.Budget != "" {
+			who = fmt.Sprintf("%s (priority %d, against the budget %s)", v.Pod, v.Priority, v.Budget)
+		}
+		told = append(told, who)
+	}
+	return strings.Join(told, ", ")
 }
 
 func or(s, instead string) string {

@@ -107,10 +107,27 @@ type Decision struct {
 	// Preemption, where no node fits.
 	Nominated string   `json:",omitempty"` // the node on which room is being made
 	Victims   []string `json:",omitempty"` // the pods that are evicted from it
+	// Candidates are the nodes on which room could be made, on as many as there are
+	// verdicts in the trace, the nominated one first; Because is why it is that one.
+	Candidates []PreemptionCandidate `json:",omitempty"`
+	Because    string                `json:",omitempty"`
 
 	// Changes is, where no node fits, what would have to change on each, the smallest
 	// first: on all, or on as many as there are verdicts in the trace.
 	Changes []NodeChange `json:",omitempty"`
+}
+
+// PreemptionCandidate is a node on which a pod would fit if the victims went.
+type PreemptionCandidate struct {
+	Node    string
+	Victims []Victim // the most important first
+}
+
+// Victim is a pod that would have to go.
+type Victim struct {
+	Pod      string // namespace/name
+	Priority int32
+	Budget   string `json:",omitempty"` // the PodDisruptionBudget that does not allow it
 }
 
 // NodeChange is the least that would have to change for a pod to fit on a node.

@@ -17,6 +17,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
+	"kviz/cluster/trace"
 )
 
 var _ = simulated.Say(simulated.Statement{
@@ -105,6 +106,10 @@ type PostFilterPlugin interface {
 type PostFilterResult struct {
 	NominatedNode string
 	Victims       []string // keys of the pods that make room
+	// Candidates are the nodes on which room could be made, and Because is why the
+	// nominated one was taken; both for the trace.
+	Candidates []trace.PreemptionCandidate
+	Because    string
 }
 
 // PreScorePlugin looks at the pod once before scoring. Skip leaves out the

@@ -166,40 +166,58 @@ func (k *kubernetes) addImages(w *world) {
 	}
 }
 
-// schedule runs a cycle, as pkg/scheduler/schedule_one.go does.
-func (k *kubernetes) schedule(pod *corev1.Pod) (map[string]verdict, map[string]scores) {
-	ctx, state := context.Background(), framework.NewCycleState()
-	skipped := sets.New[string]()
+// cycle is what the filters of a cycle say.
+type cycle struct {
+	k        *kubernetes
+	state    fwk.CycleState
+	skipped  sets.Set[string]
+	verdicts map[string]verdict
+	statuses map[string]*fwk.Status
+	feasible []fwk.NodeInfo
+}
+
+func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
+	ctx := context.Background()
+	c := &cycle{k: k, state: framework.NewCycleState(), skipped: sets.New[string](), verdicts: map[string]verdict{}, statuses: map[string]*fwk.Status{}}
 	for _, pl := range k.plugins {
 		if pre, ok := pl.(fwk.PreFilterPlugin); ok {
-			if _, st := pre.PreFilter(ctx, state, pod, k.nodes); st.IsSkip() {
-				skipped.Insert(pl.Name())
+			if _, st := pre.PreFilter(ctx, c.state, pod, k.nodes); st.IsSkip() {
+				c.skipped.Insert(pl.Name())
 			} else if !st.IsSuccess() {
 				panic(pl.Name() + ": " + st.Message())
 			}
 		}
 	}
-	verdicts := map[string]verdict{}
-	var feasible []fwk.NodeInfo
 	for _, n := range k.nodes {
-		v := verdict{}
-		for _, pl := range k.plugins {
-			if f, ok := pl.(fwk.FilterPlugin); ok && !skipped.Has(pl.Name()) {
-				if st := f.Filter(ctx, state, pod, n); !st.IsSuccess() {
-					v = verdict{pl.Name(), st.Code().String(), st.Message()}
-					break
-				}
+		st := c.filter(ctx, c.state, pod, n)
+		if st.IsSuccess() {
+			c.verdicts[n.Node().Name] = verdict{}
+			c.feasible = append(c.feasible, n)
+			continue
+		}
+		c.verdicts[n.Node().Name], c.statuses[n.Node().Name] = verdict{st.Plugin(), st.Code().String(), st.Message()}, st
+	}
+	return c
+}
+
+func (c *cycle) filter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, n fwk.NodeInfo) *fwk.Status {
+	for _, pl := range c.k.plugins {
+		if f, ok := pl.(fwk.FilterPlugin); ok && !c.skipped.Has(pl.Name()) {
+			if st := f.Filter(ctx, state, pod, n); !st.IsSuccess() {
+				return st.WithPlugin(pl.Name())
 			}
 		}
-		verdicts[n.Node().Name] = v
-		if v == (verdict{}) {
-			feasible = append(feasible, n)
-		}
 	}
-	if len(feasible) < 2 {
-		return verdicts, nil
+	return nil
+}
+
+// schedule runs a cycle, as pkg/scheduler/schedule_one.go does.
+func (k *kubernetes) schedule(pod *corev1.Pod) (map[string]verdict, map[string]scores) {
+	c := k.cycle(pod)
+	if len(c.feasible) < 2 {
+		return c.verdicts, nil
 	}
-	return verdicts, k.score(ctx, state, pod, feasible)
+	return c.verdicts, k.score(context.Background(), c.state, pod, c.feasible)
 }
 
 func (k *kubernetes) score(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) map[string]scores {

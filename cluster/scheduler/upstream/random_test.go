@@ -93,6 +93,8 @@ func (d *dice) node(name string) *corev1.Node {
 	return n
 }
 
+func quantity(s string) resource.Quantity { return resource.MustParse(s) }
+
 func (d *dice) pod() *corev1.Pod {
 	d.pods++
 	p := &corev1.Pod{

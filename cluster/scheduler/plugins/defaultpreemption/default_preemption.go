@@ -4,9 +4,13 @@
 // not bound: its victims are deleted with their grace period, and it is
 // scheduled again when they are gone, if the room is still there.
 //
+// A PodDisruptionBudget is no obstacle here as it is to an eviction through the API: a
+// victim that its budget does not allow to go is spared first, and a node with fewer such
+// victims is preferred.
+//
 // Mirrors pkg/scheduler/framework/plugins/defaultpreemption and
-// framework/preemption. Simplified: there are no PodDisruptionBudgets, which
-// would be the first criterion.
+// framework/preemption. Simplified: no pod groups; budgets are charged in the order of their
+// names, upstream's in any.
 //
 // Start reading at [DefaultPreemption.PostFilter].
 package defaultpreemption
@@ -15,20 +19,21 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
 
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
+	"kviz/cluster/trace"
 )
 
 var _ = simulated.Say(simulated.Statement{
-	Area: simulated.Scheduling, How: simulated.Absent,
-	What: "PodDisruptionBudgets as the first criterion of preemption",
+	Area: simulated.Scheduling, How: simulated.Simplified,
+	What: "preemption charges PodDisruptionBudgets in the order of their names, upstream in any",
 })
 
 const (
@@ -54,6 +59,8 @@ type Cluster interface {
 	Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status
 	// Preempting reports whether the pod's victims are still to be evicted.
 	Preempting(pod *corev1.Pod) bool
+	// Budgets are all PodDisruptionBudgets, in a fixed order.
+	Budgets() []*policyv1.PodDisruptionBudget
 }
 
 // DefaultPreemption is the plugin.
@@ -67,8 +74,10 @@ var (
 // candidate is a node and the pods that would have to go, the most important
 // first.
 type candidate struct {
-	node    string
-	victims []*framework.PodInfo
+	node       string
+	victims    []*framework.PodInfo
+	violates   map[*framework.PodInfo]string // the budget that does not allow a pod to go
+	violations int                           // how many of the victims are in violates
 }
 
 // Name is [Name].
@@ -106,10 +115,13 @@ func (pl *DefaultPreemption) PostFilter(t *sim.Task, state *framework.CycleState
 		fit := framework.FitError{Pod: pod, NumAllNodes: len(nodes), Diagnosis: framework.Diagnosis{Statuses: *why}}
 		return &framework.PostFilterResult{}, framework.NewStatus(Name, framework.Unschedulable, "preemption: "+fit.Error())
 	}
-	best := pick(candidates)
-	res := &framework.PostFilterResult{NominatedNode: best.node}
+	best, because := pick(candidates)
+	res := &framework.PostFilterResult{NominatedNode: best.node, Because: because}
 	for _, v := range best.victims {
 		res.Victims = append(res.Victims, v.Key)
+	}
+	for i := range candidates {
+		res.Candidates = append(res.Candidates, candidates[i].told())
 	}
 	return res, framework.NewStatus(Name, framework.Success,
 		fmt.Sprintf("preemption: found a potential placement for pod on node %v, preempting %d victims", best.node, len(best.victims)))
@@ -154,8 +166,20 @@ func terminatingByPreemption(p *corev1.Pod) bool {
 	return false
 }
 
+// told is the candidate as the trace has it.
+func (c *candidate) told() trace.PreemptionCandidate {
+	told := trace.PreemptionCandidate{Node: c.node}
+	for _, v := range c.victims {
+		told.Victims = append(told.Victims, trace.Victim{Pod: v.Key, Priority: v1helper.PodPriority(v.Pod), Budget: c.violates[v]})
+	}
+	return told
+}
+
 // findCandidates tries the nodes whose rejection could be mended by removing
-// pods, from a random one on, until there are enough candidates.
+// pods, from a random one on, until there are enough candidates, one of which violates no
+// budget. Those that violate none come first.
+//
+// Mirrors framework/preemption/preemption.go DryRunPreemption.
 func (pl *DefaultPreemption) findCandidates(t *sim.Task, state *framework.CycleState, pod *corev1.Pod, statuses *framework.NodeStatuses, nodes []*framework.NodeInfo) ([]candidate, *framework.NodeStatuses) {
 	why := &framework.NodeStatuses{}
 	var potential []*framework.NodeInfo
@@ -167,27 +191,31 @@ func (pl *DefaultPreemption) findCandidates(t *sim.Task, state *framework.CycleS
 	if len(potential) == 0 {
 		return nil, why
 	}
+	budgets := parsed(pl.Cluster.Budgets())
 	enough := min(max(len(potential)*minCandidateNodesPercentage/100, minCandidateNodesAbsolute), len(potential))
 	offset := t.Rand().IntN(len(potential))
-	var candidates []candidate
-	for i := 0; i < len(potential) && len(candidates) < enough; i++ {
-		n := potential[(offset+i)%len(potential)]
-		victims, st := pl.selectVictims(state, pod, n)
-		if st != nil {
-			why.Set(n.Node.Name, st)
-			continue
+	var kind, violating []candidate
+	for i := 0; i < len(potential) && (len(kind) == 0 || len(kind)+len(violating) < enough); i++ {
+		c, st := pl.selectVictims(state, pod, potential[(offset+i)%len(potential)], budgets)
+		switch {
+		case st != nil:
+			why.Set(c.node, st)
+		case c.violations == 0:
+			kind = append(kind, c)
+		case len(violating) < enough:
+			violating = append(violating, c)
 		}
-		candidates = append(candidates, candidate{n.Node.Name, victims})
 	}
-	return candidates, why
+	return append(kind, violating...), why
 }
 
 // selectVictims finds the fewest and least important pods that must go: all of
-// lower priority are taken away, and then as many as possible put back, the
-// most important first.
+// lower priority are taken away, and then as many as possible put back: first those whose
+// budgets do not allow them to go, the most important first.
 //
 // Mirrors SelectVictimsOnNode.
-func (pl *DefaultPreemption) selectVictims(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) ([]*framework.PodInfo, *framework.Status) {
+func (pl *DefaultPreemption) selectVictims(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo, budgets []budget) (candidate, *framework.Status) {
+	c := candidate{node: node.Node.Name}
 	var potential []*framework.PodInfo
 	for _, p := range node.Pods {
 		if lower(p, pod) {
@@ -195,25 +223,37 @@ func (pl *DefaultPreemption) selectVictims(state *framework.CycleState, pod *cor
 		}
 	}
 	if len(potential) == 0 {
-		return nil, noVictims
+		return c, noVictims
 	}
+	slices.SortFunc(potential, moreImportant)
 	state, node = state.Clone(), node.Clone()
 	for _, p := range potential {
 		pl.Cluster.RemovePod(state, pod, p, node)
 	}
 	if st := pl.Cluster.Fits(state, pod, node); st != nil {
-		return nil, st
+		return c, st
 	}
-	slices.SortFunc(potential, moreImportant)
-	var victims []*framework.PodInfo
-	for _, p := range potential {
-		pl.Cluster.AddPod(state, pod, p, node)
-		if pl.Cluster.Fits(state, pod, node) != nil {
-			pl.Cluster.RemovePod(state, pod, p, node)
-			victims = append(victims, p)
+	c.violates = violated(potential, budgets)
+	spare := func(violating bool) {
+		for _, p := range potential {
+			if (c.violates[p] != "") != violating {
+				continue
+			}
+			pl.Cluster.AddPod(state, pod, p, node)
+			if pl.Cluster.Fits(state, pod, node) != nil {
+				pl.Cluster.RemovePod(state, pod, p, node)
+				c.victims = append(c.victims, p)
+			}
 		}
 	}
-	return victims, nil
+	spare(true)
+	c.violations = len(c.victims)
+	spare(false)
+	if len(c.victims) == 0 {
+		return c, framework.AsStatus(Name, fmt.Errorf("expected at least one victim pod on node %q", c.node))
+	}
+	slices.SortFunc(c.victims, moreImportant)
+	return c, nil
 }
 
 // moreImportant sorts by priority, then by age.
@@ -223,40 +263,4 @@ func moreImportant(a, b *framework.PodInfo) int {
 		started(a).Compare(started(b)),
 		cmp.Compare(a.Key, b.Key),
 	)
-}
-
-// notStarted is when a pod counts as started that no kubelet has seen yet: after all that
-// have (pkg/scheduler/util GetPodStartTime).
-var notStarted = time.Unix(1<<40, 0)
-
-func started(p *framework.PodInfo) time.Time {
-	if p.Pod.Status.StartTime == nil {
-		return notStarted
-	}
-	return p.Pod.Status.StartTime.Time
-}
-
-// pick takes the candidate that does the least harm: whose most important
-// victim has the lowest priority, then the lowest sum of priorities, then the
-// fewest victims, then whose most important victim started last.
-//
-// Mirrors framework/preemption/preemption.go pickOneNodeForPreemption.
-func pick(candidates []candidate) candidate {
-	return slices.MinFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(
-			cmp.Compare(v1helper.PodPriority(a.victims[0].Pod), v1helper.PodPriority(b.victims[0].Pod)),
-			cmp.Compare(sum(a.victims), sum(b.victims)),
-			cmp.Compare(len(a.victims), len(b.victims)),
-			started(b.victims[0]).Compare(started(a.victims[0])),
-		)
-	})
-}
-
-// sum adds up priorities moved into the positive, so that a node with few
-// victims of negative priority does not lose to one with many.
-func sum(victims []*framework.PodInfo) (total int64) {
-	for _, v := range victims {
-		total += int64(v1helper.PodPriority(v.Pod)) + 1<<31
-	}
-	return total
 }

@@ -3,11 +3,13 @@ package defaultpreemption
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,6 +34,32 @@ func (f fits) RemovePod(_ *framework.CycleState, _ *corev1.Pod, p *framework.Pod
 
 func (f fits) Preempting(*corev1.Pod) bool { return false }
 
+func (f fits) Budgets() []*policyv1.PodDisruptionBudget { return budgetsOf(f) }
+
+// budgetsOf has one budget for each label app of the pods: as many may go as its value says
+// ("web-1" allows one).
+func budgetsOf(nodes []*framework.NodeInfo) (list []*policyv1.PodDisruptionBudget) {
+	seen := map[string]bool{}
+	for _, n := range nodes {
+		for _, p := range n.Pods {
+			app := p.Pod.Labels["app"]
+			if app == "" || seen[app] {
+				continue
+			}
+			seen[app] = true
+			_, allowed, _ := strings.Cut(app, "-")
+			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: app}}
+			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+			if _, err := fmt.Sscan(allowed, &b.Status.DisruptionsAllowed); err != nil {
+				panic(err)
+			}
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(a, b *policyv1.PodDisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
 func (f fits) Fits(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
 	pl := &noderesources.Fit{}
 	pl.PreFilter(state, pod, nil)
@@ -52,7 +80,8 @@ func makePod(name string, milli int64, priority int32, started int) *corev1.Pod 
 	}
 }
 
-// makeNode reads pods as "name/milli/priority/started"; 0 is not started yet.
+// makeNode reads pods as "name/milli/priority/started"; 0 is not started yet. A name
+// may be followed by the label app: "name:web-1".
 func makeNode(name string, pods ...string) *framework.NodeInfo {
 	n := framework.NewNodeInfo(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10"),
@@ -65,7 +94,12 @@ func makeNode(name string, pods ...string) *framework.NodeInfo {
 		if _, err := fmt.Sscanf(rest, "%d/%d/%d", &milli, &priority, &started); err != nil {
 			panic(err)
 		}
-		n.AddPod(framework.NewPodInfo(makePod(who, milli, priority, started)))
+		who, app, labelled := strings.Cut(who, ":")
+		pod := makePod(who, milli, priority, started)
+		if labelled {
+			pod.Labels = map[string]string{"app": app}
+		}
+		n.AddPod(framework.NewPodInfo(pod))
 	}
 	return n
 }
@@ -122,6 +156,26 @@ func TestPostFilter(t *testing.T) {
 			makePod("p", 500, 10, 0),
 			[]*framework.NodeInfo{makeNode("n1", "a/900/5/1"), makeNode("n2", "b/900/5/8"), makeNode("n3", "c/900/5/3")},
 			"n2 [demo/b]",
+		},
+		"first of all, no budget is violated": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a:web-0/900/1/1"), makeNode("n2", "b:db-1/900/9/1")},
+			"n2 [demo/b]",
+		},
+		"or as few as can be": {
+			makePod("p", 900, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "a:web-1/300/1/1", "b:web-1/300/1/1", "c:web-1/300/1/1"), makeNode("n2", "d:web-1/500/9/1", "e:web-1/500/9/1")},
+			"n2 [demo/d demo/e]",
+		},
+		"a pod that its budget keeps is spared before more important ones": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "kept:web-0/500/1/1", "free/500/5/1")},
+			"n1 [demo/free]",
+		},
+		"the budget is charged for the most important pods first": {
+			makePod("p", 500, 10, 0),
+			[]*framework.NodeInfo{makeNode("n1", "low:web-1/500/1/1", "high:web-1/500/5/1")},
+			"n1 [demo/high]",
 		},
 		"nobody to evict": {
 			makePod("p", 500, 10, 0),
