@@ -62,7 +62,7 @@ func TestKubectlDrain(t *testing.T) {
 }
 
 // The pods of a StatefulSet come one after the other, each with a name and a claim that
-// outlive it; kubectl rollout follows its updates, and undoes them from its revisions:
+// outlive it and that are bound beforehand, by hand; kubectl rollout follows its updates, and undoes them from its revisions:
 // testdata/statefulset.txt.
 func TestKubectlStatefulSet(t *testing.T) {
 	t.Parallel()

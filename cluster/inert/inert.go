@@ -1,5 +1,7 @@
 // Package inert lists what the API serves but nothing in this cluster acts on yet:
-// kinds, subresources and fields that are accepted and stored, and then have no effect.
+// kinds, subresources and fields that are accepted and stored, and then have no effect, or
+// only a part of it because of those who should act on them some do not (claims: the scheduler waits
+// until they are bound, and nobody binds them).
 //
 // Kubernetes has no such list: something acts on everything that it serves. Here each row
 // becomes a Warning in the response to a write of such an object, a line of kviz why, and
@@ -27,6 +29,9 @@ type Row struct {
 	// What is a kind with its group, "StatefulSet.apps"; a subresource, "pods/resize"; or a
 	// field of one of the API's types, wherever an object has it, "PodSpec.hostAliases".
 	What string
+	// Only is who alone acts on it, where somebody does and it takes others for it to have
+	// its effect: "the scheduler".
+	Only string
 	// So is what does not happen, as the end of a sentence.
 	So string
 	// Unless are values of a field, as they are written, that ask for no more than what
@@ -64,10 +69,10 @@ func Of(gk schema.GroupKind, obj runtime.Object) []string { return Written(gk, "
 // fields of obj that old has not set too. old is nil for a new object.
 func Written(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string {
 	if row := byKind[KindOf(gk)]; row != nil {
-		return []string{fmt.Sprintf("nothing in this cluster acts on %s yet: %s", plural(gk.Kind), row.So)}
+		return []string{row.says(plural(gk.Kind))}
 	}
 	if row := bySubresource[subresource]; row != nil {
-		return []string{fmt.Sprintf("nothing in this cluster acts on %s yet: %s", subresource, row.So)}
+		return []string{row.says(subresource)}
 	}
 	had := &finder{}
 	had.object(old)
@@ -76,10 +81,17 @@ func Written(gk schema.GroupKind, subresource string, obj, old runtime.Object) [
 	var out []string
 	for _, f := range now.found {
 		if !slices.ContainsFunc(had.found, func(o found) bool { return o.row == f.row }) {
-			out = append(out, fmt.Sprintf("%s: nothing in this cluster acts on it yet: %s", f.path, f.row.So))
+			out = append(out, f.path+": "+f.row.says("it"))
 		}
 	}
 	return out
+}
+
+func (r *Row) says(what string) string {
+	if r.Only != "" {
+		return fmt.Sprintf("besides %s, nothing in this cluster acts on %s yet: %s", r.Only, what, r.So)
+	}
+	return fmt.Sprintf("nothing in this cluster acts on %s yet: %s", what, r.So)
 }
 
 // plural is the plural of a kind, as people write it.

@@ -1,10 +1,13 @@
 package inert
 
-// Kinds are those whose objects are stored and looked at, and nothing else.
+const scheduler = "the scheduler"
+
+// Kinds are those whose objects are stored and looked at, and nothing else, or that only
+// one component acts on.
 var Kinds = []Row{
-	{What: "CSIDriver.storage.k8s.io", So: "no volume is mounted through a driver"},
-	{What: "CSINode.storage.k8s.io", So: "no driver runs on a node"},
-	{What: "CSIStorageCapacity.storage.k8s.io", So: "the scheduler does not ask for room on a driver's storage"},
+	{What: "CSIDriver.storage.k8s.io", Only: scheduler, So: "no volume is mounted through a driver"},
+	{What: "CSINode.storage.k8s.io", Only: scheduler, So: "no driver runs on a node"},
+	{What: "CSIStorageCapacity.storage.k8s.io", Only: scheduler, So: "no driver makes volumes where it says that there is room"},
 	{What: "ClusterTrustBundle.certificates.k8s.io", So: "no pod mounts it"},
 	{What: "DeviceClass.resource.k8s.io", So: "no device is given to a pod"},
 	{What: "DeviceTaintRule.resource.k8s.io", So: "no device is tainted"},
@@ -12,17 +15,17 @@ var Kinds = []Row{
 	{What: "IPAddress.networking.k8s.io", So: "cluster IPs are given out by the API server's own table"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
-	{What: "PersistentVolume", So: "no claim is bound to it"},
-	{What: "PersistentVolumeClaim", So: "no volume is bound or made for it; pods that name it run without it"},
+	{What: "PersistentVolume", Only: scheduler, So: "no controller binds a claim to it"},
+	{What: "PersistentVolumeClaim", Only: scheduler, So: "no volume is bound or made for it, and a pod that names it waits until it is bound"},
 	{What: "PodCertificateRequest.certificates.k8s.io", So: "no signer answers it"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
 	{What: "ResourceClaim.resource.k8s.io", So: "no device is allocated to it"},
 	{What: "ResourceClaimTemplate.resource.k8s.io", So: "no claims are made of it"},
 	{What: "ResourceSlice.resource.k8s.io", So: "no device of it is given to a pod"},
 	{What: "ServiceCIDR.networking.k8s.io", So: "cluster IPs come from the range that the API server was started with"},
-	{What: "StorageClass.storage.k8s.io", So: "no provisioner runs, so claims of it get no volume"},
+	{What: "StorageClass.storage.k8s.io", Only: scheduler, So: "no provisioner runs, so claims of it get no volume"},
 	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored again"},
-	{What: "VolumeAttachment.storage.k8s.io", So: "nothing is attached to the node"},
+	{What: "VolumeAttachment.storage.k8s.io", Only: scheduler, So: "nothing is attached to the node"},
 	{What: "VolumeAttributesClass.storage.k8s.io", So: "no driver changes a volume"},
 }
 

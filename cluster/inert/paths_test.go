@@ -118,7 +118,7 @@ func TestEveryPathIsTold(t *testing.T) {
 			if end := end(obj, way); end.Kind() == reflect.Bool && slices.Contains(row.Unless, "true") {
 				return // asks for what happens anyway
 			}
-			want := path + ": nothing in this cluster acts on it yet: " + row.So
+			want := path + ": " + besides(row) + "nothing in this cluster acts on it yet: " + row.So
 			if got := inert.Of(gk, obj.Interface().(runtime.Object)); !slices.Contains(got, want) {
 				t.Errorf("%s with %s: told %q, want %q", gk.Kind, path, got, want)
 			}
@@ -132,6 +132,14 @@ func TestEveryPathIsTold(t *testing.T) {
 			t.Errorf("no workload has %s", r.What)
 		}
 	}
+}
+
+// besides is how a sentence begins about what one component acts on.
+func besides(r inert.Row) string {
+	if r.Only == "" {
+		return ""
+	}
+	return "besides " + r.Only + ", "
 }
 
 // end is what a way leads to, without pointers.
@@ -160,7 +168,7 @@ func TestWhollyInertKindsAreTold(t *testing.T) {
 		whole := func(obj runtime.Object) {
 			t.Helper()
 			got := inert.Written(gk, "", obj, obj)
-			if len(got) != 1 || !strings.HasPrefix(got[0], "nothing in this cluster acts on ") || !strings.HasSuffix(got[0], " yet: "+r.So) {
+			if len(got) != 1 || !strings.HasPrefix(got[0], besides(r)+"nothing in this cluster acts on ") || !strings.HasSuffix(got[0], " yet: "+r.So) {
 				t.Errorf("%s: told %q", r.What, got)
 			}
 		}

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/client"
@@ -57,7 +59,7 @@ func (b *binding) preBindAndBind(t *sim.Task) *framework.Status {
 	p := b.s.profile
 	for _, pl := range p.preBind {
 		if st := pl.PreBind(t, b.state, b.assumed, b.node); !st.IsSuccess() && !st.IsSkip() {
-			return st
+			return running(framework.PreBind, pl, st)
 		}
 	}
 	emitPoint(t, b.info, framework.PreBind, pluginNames(p.preBind), "")
@@ -78,10 +80,18 @@ func (b *binding) undo(*sim.Task) {
 	b.s.cache.forget(b.assumed)
 }
 
+// running says in which plugin an error happened; a rejection stays as it is.
+func running(point string, pl framework.Plugin, st *framework.Status) *framework.Status {
+	if st.Code() != framework.Error {
+		return st
+	}
+	return framework.AsStatus("", fmt.Errorf("running %s plugin %q: %w", point, pl.Name(), st.Err()))
+}
+
 func (s *Scheduler) runReserve(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, b *binding) *framework.Status {
 	for _, pl := range s.profile.reserve {
 		if st := pl.Reserve(state, b.assumed, b.node); !st.IsSuccess() {
-			return st
+			return running(framework.Reserve, pl, st)
 		}
 	}
 	emitPoint(t, info, framework.Reserve, pluginNames(s.profile.reserve), "the pod is assumed on "+b.node+": the next pod finds its resources taken")

@@ -20,6 +20,7 @@ type cache struct {
 	order  nodeOrder
 	pods   map[string]cachedPod // on nodes, assumed ones included; by key
 	images map[string]*framework.ImageState
+	claims map[string]int // how often the pods name each claim; by key
 	// affine is how many of the pods have affinity or anti-affinity to others, and withAffinity
 	// the nodes that they are on; nil when it must be computed again.
 	affine       int
@@ -40,7 +41,7 @@ type cachedPod struct {
 
 func newCache() *cache {
 	return &cache{
-		nodes: map[string]*framework.NodeInfo{}, pods: map[string]cachedPod{}, images: map[string]*framework.ImageState{},
+		nodes: map[string]*framework.NodeInfo{}, pods: map[string]cachedPod{}, images: map[string]*framework.ImageState{}, claims: map[string]int{},
 	}
 }
 
@@ -61,8 +62,18 @@ func (c *cache) listWithAffinity() []*framework.NodeInfo {
 	return c.withAffinity
 }
 
-// changed counts pods with affinity as they come and go.
+// changed counts pods with affinity, and the claims of pods, as they come and go.
 func (c *cache) changed(p *framework.PodInfo, n int) {
+	for i := range p.Pod.Spec.Volumes {
+		claim := p.Pod.Spec.Volumes[i].PersistentVolumeClaim
+		if claim == nil {
+			continue
+		}
+		key := p.Pod.Namespace + "/" + claim.ClaimName
+		if c.claims[key] += n; c.claims[key] == 0 {
+			delete(c.claims, key)
+		}
+	}
 	if p.Affinity != nil {
 		c.affine, c.withAffinity = c.affine+n, nil
 	}

@@ -20,6 +20,8 @@ type objects struct {
 	namespaces, services, replicaSets    *informer.Informer
 	replicationControllers, statefulSets *informer.Informer
 	budgets                              *informer.Informer
+	*storage
+	atStart []*informer.Informer // those that were started at once
 }
 
 func newObjects(p *sim.Process, c client.Interface) *objects {
@@ -29,14 +31,16 @@ func newObjects(p *sim.Process, c client.Interface) *objects {
 	return &objects{
 		namespaces: of(client.Namespaces), services: of(client.Services), replicaSets: of(client.ReplicaSets),
 		replicationControllers: of(client.ReplicationControllers), statefulSets: of(client.StatefulSets),
-		budgets: of(client.PodDisruptionBudgets),
+		budgets: of(client.PodDisruptionBudgets), storage: newStorage(of),
 	}
 }
 
 // start starts the informers, those of kinds that a cluster may never use when it does.
 func (o *objects) start(p *sim.Process, c client.Interface) {
-	for _, i := range []*informer.Informer{o.namespaces, o.services, o.replicaSets, o.replicationControllers, o.statefulSets, o.budgets} {
+	all := append([]*informer.Informer{o.namespaces, o.services, o.replicaSets, o.replicationControllers, o.statefulSets, o.budgets}, o.storage.informers()...)
+	for _, i := range all {
 		if slices.Contains(client.InUse(c), i.Resource()) {
+			o.atStart = append(o.atStart, i)
 			i.Start()
 			continue
 		}
@@ -47,9 +51,9 @@ func (o *objects) start(p *sim.Process, c client.Interface) {
 	}
 }
 
-// waitForSync waits for what every cluster has.
+// waitForSync waits for what the cluster had when the scheduler started.
 func (o *objects) waitForSync(t *sim.Task) {
-	for _, i := range []*informer.Informer{o.namespaces, o.services, o.replicaSets} {
+	for _, i := range o.atStart {
 		i.WaitForSync(t)
 	}
 }

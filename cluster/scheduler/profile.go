@@ -11,10 +11,14 @@ import (
 	"kviz/cluster/scheduler/plugins/nodeports"
 	"kviz/cluster/scheduler/plugins/noderesources"
 	"kviz/cluster/scheduler/plugins/nodeunschedulable"
+	"kviz/cluster/scheduler/plugins/nodevolumelimits"
 	"kviz/cluster/scheduler/plugins/podtopologyspread"
 	"kviz/cluster/scheduler/plugins/queuesort"
 	"kviz/cluster/scheduler/plugins/schedulinggates"
 	"kviz/cluster/scheduler/plugins/tainttoleration"
+	"kviz/cluster/scheduler/plugins/volumebinding"
+	"kviz/cluster/scheduler/plugins/volumerestrictions"
+	"kviz/cluster/scheduler/plugins/volumezone"
 )
 
 // profile is the plugins of a scheduler, sorted by extension point; each list
@@ -51,8 +55,8 @@ type entry struct {
 
 // defaultPlugins is upstream's default profile as far as this cluster has what
 // the plugins are about; the weights are upstream's
-// (pkg/scheduler/apis/config/v1/default_plugins.go). Missing: the volume
-// plugins.
+// (pkg/scheduler/apis/config/v1/default_plugins.go). Missing:
+// DynamicResources and NodeDeclaredFeatures.
 func defaultPlugins(cfg Config, s *Scheduler) []entry {
 	strategy := noderesources.LeastAllocated
 	if cfg.MostAllocated {
@@ -67,6 +71,10 @@ func defaultPlugins(cfg Config, s *Scheduler) []entry {
 		{&nodeaffinity.NodeAffinity{}, 2},
 		{plugin: &nodeports.NodePorts{}},
 		{&noderesources.Fit{Strategy: strategy}, 1},
+		{plugin: &volumerestrictions.VolumeRestrictions{Claims: used{s.objects, s.cache}}},
+		{plugin: &nodevolumelimits.CSILimits{Storage: s.objects}},
+		{volumebinding.New(s.objects, s, s.client), 1},
+		{plugin: &volumezone.VolumeZone{Storage: s.objects}},
 		{&podtopologyspread.PodTopologySpread{Nodes: s.Nodes, Objects: s.objects}, 2},
 		{&interpodaffinity.InterPodAffinity{Cluster: s}, 2},
 		{plugin: &defaultpreemption.DefaultPreemption{Cluster: s}},

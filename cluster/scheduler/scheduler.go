@@ -11,7 +11,7 @@
 // points (framework). The informers' handlers (event_handlers.go) keep the
 // cache (cache.go) and the queues up to date.
 //
-// Simplified: one profile; no volumes; nodes are judged one after another instead of sixteen at a time, all
+// Simplified: one profile; nodes are judged one after another instead of sixteen at a time, all
 // at one instant after the modelled time of a cycle. DESIGN.md has the rest.
 // Start reading at [Scheduler.scheduleOne].
 package scheduler

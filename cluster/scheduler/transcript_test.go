@@ -104,6 +104,8 @@ func (e *env) do(t *sim.Task, f []string) {
 		}
 	case "pod":
 		clienttest.Must(client.Create(t, e.c, client.Pods, "demo", pod(f[1], flags(f[2:]))))
+	case "class", "claim", "volume", "bind", "limit", "claims":
+		e.storage(t, f)
 	case "budget": // budget NAME LABEL allowed=N: for the pods with the label
 		key, value, _ := strings.Cut(f[2], ":")
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: f[1]}}
@@ -204,6 +206,8 @@ func pod(name string, f map[string]string) *corev1.Pod {
 			c.Resources.Requests[corev1.ResourceName(k)] = resource.MustParse(v)
 		case "image":
 			c.Image = v
+		case "claim":
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: v, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v}}})
 		case "labels":
 			key, value, _ := strings.Cut(v, ":")
 			p.Labels = map[string]string{key: value}

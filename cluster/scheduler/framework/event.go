@@ -17,6 +17,14 @@ const (
 	AssignedPod    EventResource = "AssignedPod"    // a pod on a node
 	UnscheduledPod EventResource = "UnscheduledPod" // another pod without a node
 	TargetPod      EventResource = "TargetPod"      // the very pod that waits
+
+	PersistentVolumeClaim EventResource = "PersistentVolumeClaim"
+	PersistentVolume      EventResource = "PersistentVolume"
+	StorageClass          EventResource = "storage.k8s.io/StorageClass"
+	CSINode               EventResource = "storage.k8s.io/CSINode"
+	CSIDriver             EventResource = "storage.k8s.io/CSIDriver"
+	CSIStorageCapacity    EventResource = "storage.k8s.io/CSIStorageCapacity"
+	VolumeAttachment      EventResource = "storage.k8s.io/VolumeAttachment"
 )
 
 // ActionType is what happened to it; a set of bits.
@@ -91,7 +99,10 @@ type ClusterEventWithHint struct {
 // Mirrors pkg/scheduler/framework/types.go UnrollWildCardResource.
 func AnyEvent() []ClusterEventWithHint {
 	var all []ClusterEventWithHint
-	for _, r := range []EventResource{AssignedPod, UnscheduledPod, TargetPod, Node} {
+	for _, r := range []EventResource{
+		AssignedPod, UnscheduledPod, TargetPod, Node,
+		PersistentVolume, PersistentVolumeClaim, CSINode, CSIDriver, CSIStorageCapacity, StorageClass, VolumeAttachment,
+	} {
 		all = append(all, ClusterEventWithHint{Event: ClusterEvent{Resource: r, Action: Add | Delete | Update}})
 	}
 	return all

@@ -2,6 +2,9 @@ package upstream_test
 
 import (
 	"flag"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -37,21 +41,27 @@ type scores map[string]score
 func TestCyclesAreUpstreams(t *testing.T) {
 	for _, c := range classes {
 		t.Run(c.name, func(t *testing.T) {
-			rejected, scored := 0, 0
+			rejected, scored, failed, bindings, reasons := 0, 0, 0, 0, map[string]int{}
 			for i := range *cases {
-				r, s := cycles(t, *first+uint64(i), c)
-				rejected, scored = rejected+r, scored+s
+				r, s, f, b := cycles(t, *first+uint64(i), c, reasons)
+				rejected, scored, failed, bindings = rejected+r, scored+s, failed+f, bindings+b
 			}
-			t.Logf("%d rejections, %d scored nodes", rejected, scored)
+			t.Logf("%d rejections, %d scored nodes, %d errors, %d bindings that wait for claims", rejected, scored, failed, bindings)
+			for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+				t.Logf("%5d %s", reasons[reason], reason)
+			}
 			if *cases >= 25 && (rejected == 0 || scored == 0) {
 				t.Errorf("only %d rejections and %d scored nodes to compare", rejected, scored)
+			}
+			if *cases >= 25 && c.volumes && (len(reasons) < 10 || bindings == 0) {
+				t.Errorf("only %d different reasons, and %d bindings that wait", len(reasons), bindings)
 			}
 		})
 	}
 }
 
 // cycles schedules a few pods in a random cluster.
-func cycles(t *testing.T, seed uint64, c class) (rejected, scored int) {
+func cycles(t *testing.T, seed uint64, c class, reasons map[string]int) (rejected, scored, failed, bindings int) {
 	t.Helper()
 	d := roll(seed, c)
 	clienttest.Run(t, seed, func(b *clienttest.Bench, task *sim.Task) {
@@ -69,7 +79,22 @@ func cycles(t *testing.T, seed uint64, c class) (rejected, scored int) {
 			pod := clienttest.Must(client.Create(task, api, client.Pods, "", d.pod()))
 			task.Sleep(20 * time.Millisecond)
 			gotVerdicts, gotScores, decision := told(b.Events[seen:], pod.Namespace+"/"+pod.Name)
-			wantVerdicts, wantScores := newKubernetes(before).schedule(pod)
+			dropZeros(gotScores)
+			want, wantScores := newKubernetes(before).schedule(pod)
+			wantVerdicts := want.verdicts
+			switch {
+			case want.failed != "":
+				if decision.Message != want.failed {
+					t.Errorf("class %s, seed %d, %s: upstream fails with %q, here the message is %q", c.name, seed, pod.Name, want.failed, decision.Message)
+				}
+				failed++
+				continue
+			case want.rejected != "":
+				if says := fmt.Sprintf("0/%d nodes are available: %s.", len(before.nodes), want.rejected); !strings.HasPrefix(decision.Message, says) {
+					t.Errorf("class %s, seed %d, %s: upstream says %q, here the message is %q", c.name, seed, pod.Name, says, decision.Message)
+				}
+				reasons[want.rejected]++
+			}
 			if diff := cmp.Diff(wantVerdicts, gotVerdicts, cmp.AllowUnexported(verdict{})); diff != "" {
 				t.Errorf("class %s, seed %d, %s: verdicts (-upstream +here):\n%s", c.name, seed, pod.Name, diff)
 			}
@@ -84,12 +109,17 @@ func cycles(t *testing.T, seed uint64, c class) (rejected, scored int) {
 			for _, v := range wantVerdicts {
 				if v.by != "" {
 					rejected++
+					reasons[v.reasons]++
 				}
 			}
 			scored += len(wantScores)
+			if p := b.Object(client.Pods, pod.Namespace, pod.Name).(*corev1.Pod); decision.Node != "" && p.Spec.NodeName == "" {
+				bindings++
+				break // its binding waits for claims, and only this scheduler knows of it
+			}
 		}
 	})
-	return rejected, scored
+	return rejected, scored, failed, bindings
 }
 
 func create[T interface {
@@ -106,6 +136,13 @@ func (w *world) create(t *sim.Task, api client.Interface) {
 	create(t, api, client.Nodes, w.nodes)
 	create(t, api, client.Services, w.services)
 	create(t, api, client.ReplicaSets, w.replicaSets)
+	create(t, api, client.StorageClasses, w.classes)
+	create(t, api, client.PersistentVolumes, w.volumes)
+	create(t, api, client.PersistentVolumeClaims, w.claims)
+	create(t, api, client.CSINodes, w.csiNodes)
+	create(t, api, client.CSIDrivers, w.csiDrivers)
+	create(t, api, client.CSIStorageCapacities, w.capacities)
+	create(t, api, client.VolumeAttachments, w.attachments)
 	create(t, api, client.Pods, w.pods)
 }
 
@@ -113,6 +150,10 @@ func (w *world) create(t *sim.Task, api client.Interface) {
 func stored(b *clienttest.Bench) *world {
 	w := &world{nodes: all[*corev1.Node](b, client.Nodes), namespaces: all[*corev1.Namespace](b, client.Namespaces)}
 	w.services, w.replicaSets = all[*corev1.Service](b, client.Services), all[*appsv1.ReplicaSet](b, client.ReplicaSets)
+	w.claims, w.volumes = all[*corev1.PersistentVolumeClaim](b, client.PersistentVolumeClaims), all[*corev1.PersistentVolume](b, client.PersistentVolumes)
+	w.classes, w.csiNodes = all[*storagev1.StorageClass](b, client.StorageClasses), all[*storagev1.CSINode](b, client.CSINodes)
+	w.csiDrivers, w.capacities = all[*storagev1.CSIDriver](b, client.CSIDrivers), all[*storagev1.CSIStorageCapacity](b, client.CSIStorageCapacities)
+	w.attachments = all[*storagev1.VolumeAttachment](b, client.VolumeAttachments)
 	for _, p := range all[*corev1.Pod](b, client.Pods) {
 		if p.Spec.NodeName != "" {
 			w.pods = append(w.pods, p)

@@ -3,13 +3,16 @@ package upstream_test
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -23,8 +26,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumerestrictions"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 
 	"kviz/cluster/client/clienttest"
 )
@@ -36,6 +43,14 @@ type world struct {
 	namespaces  []*corev1.Namespace
 	services    []*corev1.Service
 	replicaSets []*appsv1.ReplicaSet
+
+	claims      []*corev1.PersistentVolumeClaim
+	volumes     []*corev1.PersistentVolume
+	classes     []*storagev1.StorageClass
+	csiNodes    []*storagev1.CSINode
+	csiDrivers  []*storagev1.CSIDriver
+	capacities  []*storagev1.CSIStorageCapacity
+	attachments []*storagev1.VolumeAttachment
 }
 
 // kubernetes is upstream's plugins on a world. It is a handle and the listers of a snapshot
@@ -46,6 +61,7 @@ type kubernetes struct {
 	fwk.NodeInfoLister
 	factory informers.SharedInformerFactory
 	nodes   []fwk.NodeInfo
+	claimed map[string]bool // the claims that pods on nodes name
 	plugins []fwk.Plugin
 	weights map[string]int64
 }
@@ -55,6 +71,14 @@ func (k *kubernetes) SharedInformerFactory() informers.SharedInformerFactory { r
 func (k *kubernetes) Parallelizer() fwk.Parallelizer                         { return k }
 func (k *kubernetes) NodeInfos() fwk.NodeInfoLister                          { return k }
 func (k *kubernetes) List() ([]fwk.NodeInfo, error)                          { return k.nodes, nil }
+
+func (k *kubernetes) StorageInfos() fwk.StorageInfoLister { return k }
+func (k *kubernetes) IsPVCUsedByPods(key string) bool     { return k.claimed[key] }
+func (k *kubernetes) ClientSet() clientset.Interface      { return nil }
+
+func (k *kubernetes) SharedCSIManager() fwk.CSIManager {
+	return nodevolumelimits.NewCSIManager(k.factory.Storage().V1().CSINodes().Lister())
+}
 
 // SharedDRAManager is for pods with claims, of which there are none.
 func (k *kubernetes) SharedDRAManager() fwk.SharedDRAManager { return nil }
@@ -93,14 +117,22 @@ func (k *kubernetes) Get(name string) (fwk.NodeInfo, error) {
 }
 
 func newKubernetes(w *world) *kubernetes {
-	k := &kubernetes{factory: informers.NewSharedInformerFactory(nil, 0), weights: map[string]int64{
+	k := &kubernetes{factory: informers.NewSharedInformerFactory(nil, 0), claimed: map[string]bool{}, weights: map[string]int64{
 		"TaintToleration": 3, "NodeAffinity": 2, "NodeResourcesFit": 1, "PodTopologySpread": 2, "InterPodAffinity": 2,
-		"NodeResourcesBalancedAllocation": 1, "ImageLocality": 1,
+		"VolumeBinding": 1, "NodeResourcesBalancedAllocation": 1, "ImageLocality": 1,
 	}}
 	for _, n := range w.nodes {
 		k.nodes = append(k.nodes, nodeInfo(n, w.pods))
 	}
+	for _, p := range w.pods {
+		for _, v := range p.Spec.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				k.claimed[p.Namespace+"/"+v.PersistentVolumeClaim.ClaimName] = true
+			}
+		}
+	}
 	k.addImages(w)
+	k.fillStorage(w)
 	fill(k.factory.Core().V1().Namespaces().Informer(), w.namespaces)
 	fill(k.factory.Core().V1().Services().Informer(), w.services)
 	fill(k.factory.Apps().V1().ReplicaSets().Informer(), w.replicaSets)
@@ -111,6 +143,10 @@ func newKubernetes(w *world) *kubernetes {
 	k.add(nodeaffinity.New, &config.NodeAffinityArgs{})
 	k.add(nodeports.New, nil)
 	k.add(noderesources.NewFit, &config.NodeResourcesFitArgs{ScoringStrategy: &config.ScoringStrategy{Type: config.LeastAllocated, Resources: resources}})
+	k.add(volumerestrictions.New, nil)
+	k.add(nodevolumelimits.NewCSI, nil)
+	k.add(volumebinding.New, &config.VolumeBindingArgs{BindTimeoutSeconds: 600, Shape: []config.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}})
+	k.add(volumezone.New, nil)
 	k.add(podtopologyspread.New, &config.PodTopologySpreadArgs{DefaultingType: config.SystemDefaulting})
 	k.add(interpodaffinity.New, &config.InterPodAffinityArgs{HardPodAffinityWeight: 1})
 	k.add(noderesources.NewBalancedAllocation, &config.NodeResourcesBalancedAllocationArgs{Resources: resources})
@@ -129,6 +165,17 @@ func fill[T any](i cache.SharedIndexInformer, objects []T) {
 	for _, o := range objects {
 		clienttest.Must(0, i.GetIndexer().Add(o))
 	}
+}
+
+func (k *kubernetes) fillStorage(w *world) {
+	core, storage := k.factory.Core().V1(), k.factory.Storage().V1()
+	fill(core.PersistentVolumeClaims().Informer(), w.claims)
+	fill(core.PersistentVolumes().Informer(), w.volumes)
+	fill(storage.StorageClasses().Informer(), w.classes)
+	fill(storage.CSINodes().Informer(), w.csiNodes)
+	fill(storage.CSIDrivers().Informer(), w.csiDrivers)
+	fill(storage.CSIStorageCapacities().Informer(), w.capacities)
+	fill(storage.VolumeAttachments().Informer(), w.attachments)
 }
 
 func nodeInfo(node *corev1.Node, pods []*corev1.Pod) *framework.NodeInfo {
@@ -174,6 +221,8 @@ type cycle struct {
 	verdicts map[string]verdict
 	statuses map[string]*fwk.Status
 	feasible []fwk.NodeInfo
+	// rejected is why the pod fits on no node, whatever the nodes are like; failed is what is broken.
+	rejected, failed string
 }
 
 func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
@@ -181,15 +230,25 @@ func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
 	c := &cycle{k: k, state: framework.NewCycleState(), skipped: sets.New[string](), verdicts: map[string]verdict{}, statuses: map[string]*fwk.Status{}}
 	for _, pl := range k.plugins {
 		if pre, ok := pl.(fwk.PreFilterPlugin); ok {
-			if _, st := pre.PreFilter(ctx, c.state, pod, k.nodes); st.IsSkip() {
+			_, st := pre.PreFilter(ctx, c.state, pod, k.nodes)
+			switch {
+			case st.IsSkip():
 				c.skipped.Insert(pl.Name())
-			} else if !st.IsSuccess() {
-				panic(pl.Name() + ": " + st.Message())
+			case st.IsRejected():
+				c.rejected = st.Message()
+				return c
+			case !st.IsSuccess():
+				c.failed = fmt.Sprintf("running PreFilter plugin %q: %s", pl.Name(), st.Message())
+				return c
 			}
 		}
 	}
 	for _, n := range k.nodes {
 		st := c.filter(ctx, c.state, pod, n)
+		if st.Code() == fwk.Error {
+			c.failed = fmt.Sprintf("running %q filter plugin: %s", st.Plugin(), st.Message())
+			return c
+		}
 		if st.IsSuccess() {
 			c.verdicts[n.Node().Name] = verdict{}
 			c.feasible = append(c.feasible, n)
@@ -212,12 +271,12 @@ func (c *cycle) filter(ctx context.Context, state fwk.CycleState, pod *corev1.Po
 }
 
 // schedule runs a cycle, as pkg/scheduler/schedule_one.go does.
-func (k *kubernetes) schedule(pod *corev1.Pod) (map[string]verdict, map[string]scores) {
+func (k *kubernetes) schedule(pod *corev1.Pod) (*cycle, map[string]scores) {
 	c := k.cycle(pod)
-	if len(c.feasible) < 2 {
-		return c.verdicts, nil
+	if len(c.feasible) < 2 || c.failed != "" {
+		return c, nil
 	}
-	return c.verdicts, k.score(context.Background(), c.state, pod, c.feasible)
+	return c, k.score(context.Background(), c.state, pod, c.feasible)
 }
 
 func (k *kubernetes) score(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) map[string]scores {
@@ -259,5 +318,19 @@ func (k *kubernetes) score(ctx context.Context, state fwk.CycleState, pod *corev
 			all[l.Name]["total"] = total
 		}
 	}
+	dropZeros(all)
 	return all
+}
+
+// dropZeros leaves out VolumeBinding where it rates all nodes 0: here it is not asked at all
+// for pods that have nothing to bind.
+func dropZeros(all map[string]scores) {
+	for _, s := range all {
+		if s["VolumeBinding"] != (score{}) {
+			return
+		}
+	}
+	for _, s := range all {
+		delete(s, "VolumeBinding")
+	}
 }

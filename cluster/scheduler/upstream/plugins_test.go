@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +18,11 @@ import (
 	"kviz/cluster/client/clienttest"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/interpodaffinity"
+	"kviz/cluster/scheduler/plugins/nodevolumelimits"
 	"kviz/cluster/scheduler/plugins/podtopologyspread"
+	"kviz/cluster/scheduler/plugins/volumebinding"
+	"kviz/cluster/scheduler/plugins/volumerestrictions"
+	"kviz/cluster/scheduler/plugins/volumezone"
 )
 
 // here is a world as this scheduler's plugins see it.
@@ -77,6 +82,25 @@ func (h *here) plugins() []extended {
 	return []extended{&podtopologyspread.PodTopologySpread{Nodes: h.Nodes}, &interpodaffinity.InterPodAffinity{Cluster: h}}
 }
 
+// Claim is the claim of a name.
+func (h *here) Claim(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	for _, c := range h.claims {
+		if c.Namespace == namespace && c.Name == name {
+			return c, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("persistentvolumeclaim"), name)
+}
+
+// ClaimInUse reports whether a pod on a node names the claim.
+func (h *here) ClaimInUse(namespace, name string) bool {
+	return slices.ContainsFunc(h.pods, func(p *corev1.Pod) bool {
+		return p.Namespace == namespace && slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == name
+		})
+	})
+}
+
 func (k *kubernetes) plugin(name string) fwk.Plugin {
 	return k.plugins[slices.IndexFunc(k.plugins, func(p fwk.Plugin) bool { return p.Name() == name })]
 }
@@ -101,7 +125,7 @@ func TestPodsThatComeAndGo(t *testing.T) {
 		pod, h, k := d.pod(), newHere(w), newKubernetes(w)
 		at := d.IntN(len(w.nodes))
 		seeds := d.Uint64()
-		for _, pl := range h.plugins() {
+		for _, pl := range append(h.plugins(), &volumerestrictions.VolumeRestrictions{Claims: h}) {
 			compared += comeAndGo(t, seed, roll(seeds, d.class), pl, pod, at, newHere(w), k)
 		}
 	}
@@ -118,7 +142,7 @@ func comeAndGo(t *testing.T, seed uint64, d *dice, pl extended, pod *corev1.Pod,
 	if want.IsSkip() != got.IsSkip() {
 		t.Fatalf("seed %d: %s: upstream skips %v, here %v", seed, pl.Name(), want.IsSkip(), got.IsSkip())
 	}
-	if want.IsSkip() {
+	if want.IsSkip() || want.IsRejected() {
 		return 0
 	}
 	ext := theirs.(fwk.PreFilterPlugin).PreFilterExtensions()
@@ -228,7 +252,14 @@ func TestHintsAreUpstreams(t *testing.T) {
 			framework.TargetPod:   {{pod, mine}},
 			framework.Node:        {{nil, is}, {was, is}, {was, nil}},
 		}
+		d.storageEvents(events)
+		hinting := []framework.EnqueueExtensions{
+			&volumerestrictions.VolumeRestrictions{}, &volumebinding.VolumeBinding{}, &volumezone.VolumeZone{}, &nodevolumelimits.CSILimits{},
+		}
 		for _, pl := range h.plugins() {
+			hinting = append(hinting, pl)
+		}
+		for _, pl := range hinting {
 			theirs := clienttest.Must(k.plugin(pl.Name()).(fwk.EnqueueExtensions).EventsToRegister(context.Background()))
 			ours := pl.EventsToRegister()
 			for i, e := range ours {
@@ -236,11 +267,14 @@ func TestHintsAreUpstreams(t *testing.T) {
 					t.Fatalf("%s wants events of %s, upstream of %s", pl.Name(), e.Event.Resource, theirs[i].Event.Resource)
 				}
 				for _, pair := range events[e.Event.Resource] {
-					if pair[1] == nil && e.Event.Action&framework.Delete == 0 {
+					if !meant(e.Event.Action, pair) {
 						continue
 					}
-					hint, err := theirs[i].QueueingHintFn(klog.Background(), pod, orNil(pair[0]), orNil(pair[1]))
-					want := err != nil || hint == fwk.Queue
+					want := true
+					if look := theirs[i].QueueingHintFn; look != nil {
+						hint, err := look(klog.Background(), pod, orNil(pair[0]), orNil(pair[1]))
+						want = err != nil || hint == fwk.Queue
+					}
 					got := e.Hint == nil || e.Hint(pod, pair[0], pair[1])
 					if got != want {
 						t.Fatalf("seed %d: %s, %s from %v to %v: upstream says %v", seed, pl.Name(), e.Event.Label(), pair[0], pair[1], want)
@@ -256,6 +290,35 @@ func TestHintsAreUpstreams(t *testing.T) {
 	}
 	if helps == 0 || not == 0 {
 		t.Errorf("%d events help, and %d do not", helps, not)
+	}
+}
+
+// meant reports whether what happened to an object is one of the actions.
+func meant(a framework.ActionType, pair [2]runtime.Object) bool {
+	switch {
+	case pair[0] == nil:
+		return a&framework.Add != 0
+	case pair[1] == nil:
+		return a&framework.Delete != 0
+	}
+	return a&framework.Update != 0
+}
+
+// storageEvents are about two states of each object that has to do with volumes.
+func (d *dice) storageEvents(events map[framework.EventResource][][2]runtime.Object) {
+	was, is := d.world(), d.world()
+	changes(events, framework.PersistentVolumeClaim, was.claims, is.claims)
+	changes(events, framework.PersistentVolume, was.volumes, is.volumes)
+	changes(events, framework.StorageClass, was.classes, is.classes)
+	changes(events, framework.CSINode, was.csiNodes, is.csiNodes)
+	changes(events, framework.CSIDriver, was.csiDrivers, is.csiDrivers)
+	changes(events, framework.CSIStorageCapacity, was.capacities, is.capacities)
+	changes(events, framework.VolumeAttachment, was.attachments, is.attachments)
+}
+
+func changes[T runtime.Object](events map[framework.EventResource][][2]runtime.Object, r framework.EventResource, was, is []T) {
+	for i := range min(len(was), len(is)) {
+		events[r] = append(events[r], [2]runtime.Object{nil, is[i]}, [2]runtime.Object{was[i], is[i]}, [2]runtime.Object{was[i], nil})
 	}
 }
 

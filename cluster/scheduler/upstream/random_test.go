@@ -15,6 +15,7 @@ import (
 type class struct {
 	name                               string
 	core, spread, affinity, replicated bool
+	volumes                            bool
 }
 
 var classes = []class{
@@ -22,7 +23,8 @@ var classes = []class{
 	{name: "spread", spread: true},
 	{name: "inter-pod", affinity: true},
 	{name: "owned by a ReplicaSet", replicated: true},
-	{name: "mixed", core: true, spread: true, affinity: true, replicated: true},
+	{name: "volumes", volumes: true},
+	{name: "mixed", core: true, spread: true, affinity: true, replicated: true, volumes: true},
 }
 
 // dice draws clusters.
@@ -57,6 +59,9 @@ func (d *dice) world() *world {
 		w.replicaSets = append(w.replicaSets, &appsv1.ReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "rs-" + app}, Spec: appsv1.ReplicaSetSpec{Selector: d.selector()},
 		})
+	}
+	if d.volumes {
+		d.addStorage(w)
 	}
 	for range d.IntN(25) {
 		p := d.pod()
@@ -121,6 +126,9 @@ func (d *dice) pod() *corev1.Pod {
 	}
 	if d.affinity && !d.one(4) {
 		d.addAffinity(p)
+	}
+	if d.volumes {
+		d.addVolumes(p)
 	}
 	if d.replicated {
 		yes := true
