@@ -25,14 +25,16 @@ func benchCommand() *command {
 	var cpu, mem string
 	var each, long time.Duration
 	var bare bool
-	store, hostile := &benchStore{}, &benchHostile{}
+	store, hostile, class := &benchStore{}, &benchHostile{}, &benchClass{}
 	return &command{
-		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork | hostile]…",
+		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork | class | hostile]…",
 		short: "measure kviz on this machine, beside its budgets",
-		long: `Each measurement runs in a process of its own. Without a name kviz runs all but store, pace, idle, fork and hostile, one by one.
+		long: `Each measurement runs in a process of its own. Without a name kviz runs all but store, pace, idle, fork, class and hostile, one by one.
 pace counts virtual seconds in a real one at speed 1, under requests from other programs, watches and kubectl get -w.
 idle measures the memory of an idle cluster over hours of virtual time.
 fork repeats ten virtual minutes of a class' work, as kviz fork does.
+class has simulated students take L09 over SSH, in a class of its own: --followers 100 --private 30. They run on the same machine, so
+their screens take processor time too: what matters are ratios, and the class's own processor and memory.
 hostile sends costly requests with a token that may do little, and measures how long another client waits meanwhile, beside a
 real kube-apiserver in the source tree. Each request has a number: --first N --count 1 sends one again.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
@@ -49,6 +51,7 @@ run it in the source tree.`,
 			f.StringVar(&mem, "memprofile", "", "write a profile of what a single measurement allocated to this `file`")
 			store.flags(f)
 			hostile.flags(f)
+			class.flags(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) == 1 && args[0] == "store" {
@@ -65,6 +68,7 @@ run it in the source tree.`,
 				"idle":       func() ([]bench.Result, error) { return nil, printIdle(ctx, io.out, bare, long) },
 				"pace":       func() ([]bench.Result, error) { return nil, printPaces(ctx, io.out, each) },
 				"fork":       func() ([]bench.Result, error) { return bench.Fork(ctx, bare) },
+				"class":      func() ([]bench.Result, error) { return class.run(ctx, io.err) },
 			}
 			if len(args) == 1 && args[0] == benchStoreServer {
 				_, err := profiled(cpu, mem, func() ([]bench.Result, error) { return nil, store.serve(ctx, io) })
@@ -73,7 +77,7 @@ run it in the source tree.`,
 			if len(args) == 1 {
 				one, ok := measure[args[0]]
 				if !ok {
-					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle, fork or hostile", args[0]), command: "bench"}
+					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle, fork, class or hostile", args[0]), command: "bench"}
 				}
 				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)
@@ -93,7 +97,8 @@ run it in the source tree.`,
 					}
 					continue
 				}
-				c := exec.CommandContext(ctx, self, "bench", name, "--idle", idle.String(), "--each", each.String(), "--long", long.String(), fmt.Sprint("--mvcc=", bare), fmt.Sprint("--nodes=", nodes), fmt.Sprint("--pods=", pods))
+				c := exec.CommandContext(ctx, self, "bench", name, "--idle", idle.String(), "--each", each.String(), "--long", long.String(), fmt.Sprint("--mvcc=", bare), fmt.Sprint("--nodes=", nodes), fmt.Sprint("--pods=", pods),
+					fmt.Sprint("--followers=", class.followers), fmt.Sprint("--private=", class.private), "--watch", class.watch.String())
 				c.Stdout, c.Stderr = io.out, io.err
 				if err := c.Run(); err != nil {
 					return fmt.Errorf("bench %s: %w", name, err)

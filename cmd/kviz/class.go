@@ -26,16 +26,20 @@ import (
 // classCommand is a class: the teacher's screen, and a door for students.
 func classCommand() *command {
 	var t teaching
+	var students int
+	var check bool
 	return &command{
-		name: "class", usage: "[LESSON[#BEAT]|FILE[#EVENT]] [--listen ADDRESS] [--http ADDRESS]",
+		name: "class", usage: "[LESSON[#BEAT]|FILE[#EVENT]] [--listen ADDRESS] [--http ADDRESS] | --check [LESSON]",
 		short: "teach a lesson, or walk through a run: students follow over SSH, answer polls, and do it themselves",
 		long: `Opens the projector's screen here, and a door for students: each types one ssh line and follows on a terminal of their own.
 A recording (run.kvrun) is walked through by the marks that were set in it; without either a live cluster is.
 Without --listen only this machine can come in (127.0.0.1:2222); with it a code is asked for, which the screen shows.
 With --http there is a page besides, for telephones and for students without ssh: it shows the same, and takes no answers.
 kviz notes in another terminal has your notes, the answers, and who is stuck. Either screen may be closed and opened
-again (kviz present): the class goes on. kviz help teach has a page about a first class.`,
-		example: "kviz class L09 --listen 0.0.0.0:2222",
+again (kviz present): the class goes on. kviz help teach has a page about a first class.
+--check says beforehand whether this machine bears the class, and rehearses it with simulated students for half a minute, apart from
+a class that is open. It ends with status 1 if something is missing.`,
+		example: "kviz class L09 --listen 0.0.0.0:2222\nkviz class --check L09 --listen 0.0.0.0:2222",
 		flags: func(f *pflag.FlagSet) {
 			t.register(f)
 			f.StringVar(&t.listen, "listen", "127.0.0.1:2222", "the address at which students come in; other than loopback asks for a code")
@@ -43,8 +47,15 @@ again (kviz present): the class goes on. kviz help teach has a page about a firs
 			f.StringVar(&t.code, "code", "", "the code of the class (default: two words and a number, made for this class)")
 			f.IntVar(&t.private, "private", 30, "how many students may have a cluster of their own at the same time")
 			f.IntVar(&t.viewers, "viewers", 100, "how many terminals may be in the class at the same time, and as many pages")
+			f.BoolVar(&check, "check", false, "open nothing: say whether this machine bears the class, and rehearse it")
+			f.IntVar(&students, "students", 5, "with --check: how many simulated students rehearse")
 		},
-		run: func(ctx context.Context, io streams, args []string) error { return t.run(ctx, io, "class", args) },
+		run: func(ctx context.Context, io streams, args []string) error {
+			if check {
+				return t.rehearses(ctx, io, students, args)
+			}
+			return t.run(ctx, io, "class", args)
+		},
 	}
 }
 
@@ -230,6 +241,22 @@ func (r *classroom) tell(w io.Writer) {
 		}
 		fmt.Fprintf(w, "\nhost key  %s\n", r.door.Fingerprint())
 	}
+}
+
+// rehearses says whether this machine bears a class of a lesson; L09 where none is named.
+func (t *teaching) rehearses(ctx context.Context, io streams, students int, args []string) error {
+	if len(args) > 1 || students < 1 || t.viewers < 1 || t.private < 0 {
+		return &usageError{text: "--check takes one lesson at most, and one student at least", command: "class"}
+	}
+	lesson := "L09"
+	if len(args) == 1 {
+		lesson = args[0]
+	}
+	if _, _, _, err := t.chosen(lesson); err != nil {
+		return err
+	}
+	c := &classCheck{teaching: t, students: students, out: io.out}
+	return c.run(ctx, lesson)
 }
 
 // begin opens a class in a process of its own, which outlives this terminal: it is this program with the same flags.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -423,4 +424,86 @@ func nothingIsLeft(t *testing.T, folder string, but ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestAClassThatWasKilledGoesOn: the process is killed in the midst of a poll, and while it wrote its journal. Started again it is at
+// the same beat, and everybody who comes in again has their answers; a second kill is no worse.
+func TestAClassThatWasKilledGoesOn(t *testing.T) {
+	steady.RealTime(t, aProcess)
+	program, err := exec.LookPath("kviz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proof{t: t, lesson: theLesson(t), home: t.TempDir(), answers: map[string]string{}}
+	for n := range 3 {
+		p.students = append(p.students, &student{no: n, key: keyOf(t, byte(n))})
+	}
+	begins := func(lesson string) *classServer {
+		server, err := startClass(t.Context(), program, p.home, rehearsed(lesson, 1, 10)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.class = server.Class
+		p.within(func(ctx context.Context) (err error) {
+			if p.teacher, err = p.class.Teacher(ctx); err != nil {
+				return err
+			}
+			if err := p.teacher.Begins(ctx); err != nil {
+				return err
+			}
+			return rehearsal.Each(p.students, func(_ int, s *student) error { return p.comes(ctx, s) })
+		})
+		return server
+	}
+	killed := func(server *classServer) {
+		server.kill()
+		for _, s := range p.students {
+			s.Drop()
+		}
+		p.teacher.Drop()
+		p.teacher = nil
+	}
+	const beat = "guess-crash"
+	no := 1 + slices.IndexFunc(p.lesson.Steps, func(s *lessons.Step) bool { return s.ID == beat })
+	q := p.lesson.Steps[no-1].Question
+
+	server := begins("L09#" + beat)
+	_, steps := p.teacher.At()
+	p.allSee(no, steps)
+	p.within(func(ctx context.Context) error { return p.students[0].Answer(ctx, q, 0) })
+	given := p.journal(beat)[p.students[0].name()]
+	killed(server)
+	journal, err := os.OpenFile(filepath.Join(p.home, "kviz", "class", "L09.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := journal.WriteString(`{"t":"answer","name":"stud`); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n < 3; n++ {
+		server = begins("L09")
+		p.allSee(no, steps)
+		p.within(func(ctx context.Context) error {
+			for _, s := range p.students[:n] {
+				if _, err := s.Sees(ctx, "you have answered"); err != nil {
+					return err
+				}
+			}
+			return p.students[n].Answer(ctx, q, n)
+		})
+		if now := p.journal(beat)[p.students[0].name()]; now != given || given == "" {
+			t.Errorf("after kill %d the first answer is %q, and was %q", n, now, given)
+		}
+		killed(server)
+	}
+	server = begins("L09")
+	p.within(p.teacher.Ends)
+	p.within(server.over)
+	for _, s := range p.students {
+		s.Drop()
+	}
+	nothingIsLeft(t, filepath.Join(p.home, "kviz", "class"), "host_ed25519")
 }

@@ -14,11 +14,11 @@ import (
 type caller struct {
 	net.Conn
 	door   *Door
-	owner  bool      // came by the owner's own socket
-	addr   string    // without the port, which says nothing
-	since  time.Time // when it came
-	active atomic.Int64
-	seat   seat // the door's mutex is over it
+	owner  bool         // came by the owner's own socket
+	addr   string       // without the port, which says nothing
+	since  time.Time    // when it came
+	active atomic.Int64 // when something came from it
+	seat   seat         // the door's mutex is over it
 
 	visits sync.WaitGroup // what runs for its terminal
 
@@ -51,17 +51,12 @@ func host(a net.Addr) string {
 	return "this machine"
 }
 
-// Read notes that the client is alive.
+// Read notes that the client is alive. What is written to it says nothing: a line that was cut off takes a lot.
 func (c *caller) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.active.Store(time.Now().UnixNano())
-	return n, err
-}
-
-// Write notes that the client takes what it is sent.
-func (c *caller) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.active.Store(time.Now().UnixNano())
+	if n > 0 {
+		c.active.Store(time.Now().UnixNano())
+	}
 	return n, err
 }
 

@@ -91,8 +91,8 @@ func (d *Door) configure(s *ssh.Server) error {
 	}
 	s.ServerConfigCallback = func(ctx ssh.Context) *gossh.ServerConfig { return d.admission(ctx.Value(callerKey{}).(*caller)) }
 	s.ChannelHandlers = map[string]ssh.ChannelHandler{
-		"session": func(_ *ssh.Server, _ *gossh.ServerConn, c gossh.NewChannel, ctx ssh.Context) {
-			d.session(ctx.Value(callerKey{}).(*caller), c)
+		"session": func(_ *ssh.Server, conn *gossh.ServerConn, c gossh.NewChannel, ctx ssh.Context) {
+			d.session(ctx.Value(callerKey{}).(*caller), conn, c)
 		},
 		"default": func(_ *ssh.Server, _ *gossh.ServerConn, c gossh.NewChannel, ctx ssh.Context) {
 			d.refuseChannel(ctx.Value(callerKey{}).(*caller), c)

@@ -6,19 +6,20 @@ import "time"
 type Limits struct {
 	Visits    int           // let in at the same time: 100
 	Handshake time.Duration // to say who one is, and to open a terminal: 90 s
-	Idle      time.Duration // without a byte either way: 30 min
+	Idle      time.Duration // without a byte from the client, until it is asked whether it is there: 1 min
+	Answer    time.Duration // for it to answer that: 30 s
 	Total     time.Duration // in all: 6 h
 	Stalled   time.Duration // for a client that reads nothing of what is there to read: 10 s
 	Farewell  time.Duration // for the last words to arrive, when a visit ends: 2 s
 }
 
 func (l Limits) orUsual() Limits {
-	usual := Limits{Visits: 100, Handshake: 90 * time.Second, Idle: 30 * time.Minute, Total: 6 * time.Hour, Stalled: 10 * time.Second, Farewell: 2 * time.Second}
+	usual := Limits{Visits: 100, Handshake: 90 * time.Second, Idle: time.Minute, Answer: 30 * time.Second, Total: 6 * time.Hour, Stalled: 10 * time.Second, Farewell: 2 * time.Second}
 	if l.Visits <= 0 {
 		l.Visits = usual.Visits
 	}
 	for _, f := range []struct{ is, usual *time.Duration }{
-		{&l.Handshake, &usual.Handshake}, {&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}, {&l.Stalled, &usual.Stalled}, {&l.Farewell, &usual.Farewell},
+		{&l.Handshake, &usual.Handshake}, {&l.Idle, &usual.Idle}, {&l.Answer, &usual.Answer}, {&l.Total, &usual.Total}, {&l.Stalled, &usual.Stalled}, {&l.Farewell, &usual.Farewell},
 	} {
 		if *f.is <= 0 {
 			*f.is = *f.usual

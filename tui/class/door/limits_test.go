@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"kviz/raftstore/steady"
 	"kviz/tui/class/door"
+	"kviz/tui/class/rehearsal"
 )
 
 // A window is no larger than can be drawn, however large a client says it is, and its changes arrive.
@@ -74,14 +74,14 @@ func TestAClientThatStopsReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tap := &stoppable{Conn: conn, stop: make(chan struct{}), closed: make(chan struct{})}
-		ssh, err := handshake(tap, as{user: "deaf"})
+		line := rehearsal.NewLine(conn)
+		ssh, err := handshake(line, as{user: "deaf"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		k := terminal(t, ssh, 80, 24)
 		k.sees("x")
-		close(tap.stop)
+		line.Deafen()
 		mira := c.enter(as{user: "mira"})
 		mira.sees("hello mira")
 		mira.typed("one\r")
@@ -117,14 +117,14 @@ func TestCloseWaitsForNobodyWhoReadsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tap := &stoppable{Conn: conn, stop: make(chan struct{}), closed: make(chan struct{})}
-		ssh, err := handshake(tap, as{user: "deaf"})
+		line := rehearsal.NewLine(conn)
+		ssh, err := handshake(line, as{user: "deaf"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		k := terminal(t, ssh, 80, 24)
 		k.sees("x")
-		close(tap.stop)
+		line.Deafen()
 		time.Sleep(time.Second) // everything is full
 		began := time.Now()
 		c.close()
@@ -148,7 +148,9 @@ func TestASlowClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ssh, err := handshake(&slow{Conn: conn}, as{user: "mira"})
+		line := rehearsal.NewLine(conn)
+		line.Slow(20_000)
+		ssh, err := handshake(line, as{user: "mira"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,37 +199,50 @@ func TestTheHandshakeEnds(t *testing.T) {
 	})
 }
 
-// A terminal at which nothing moves is closed after half an hour, and any after six hours; each says why.
+// A terminal is closed after six hours, and says why. Somebody who only looks on is there all that time.
 func TestVisitsEnd(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := open(t, door.Config{})
 		began := time.Now()
-		quiet, busy := c.enter(as{user: "quiet"}), c.enter(as{user: "busy"})
+		quiet := c.enter(as{user: "quiet"})
 		quiet.sees("hello")
-		busy.sees("hello")
-		stop := make(chan struct{})
-		go func() {
-			for tick := time.NewTicker(time.Minute); ; {
-				select {
-				case <-tick.C:
-					io.WriteString(busy.in, "x\r")
-				case <-stop:
-					tick.Stop()
-					return
-				}
-			}
-		}()
-		quiet.sees("Nothing has moved here for 30m0s, so this terminal is closed. Come in again.")
+		quiet.sees("This terminal was open for 6h0m0s, which is the most.")
 		quiet.over()
-		if passed := time.Since(began); passed != 30*time.Minute {
-			t.Errorf("closed after %s", passed)
-		}
-		busy.sees("This terminal was open for 6h0m0s, which is the most.")
-		busy.over()
 		if passed := time.Since(began); passed != 6*time.Hour {
 			t.Errorf("closed after %s", passed)
 		}
-		close(stop)
+		c.close()
+	})
+}
+
+// A client that is not there any more (its machine sleeps, its network is gone) is asked after a minute, and dropped half a minute later.
+func TestAClientThatDoesNotAnswer(t *testing.T) {
+	steady.Bubble(t, func(t *testing.T) {
+		left := make(chan time.Duration, 1)
+		began := time.Now()
+		c := open(t, door.Config{Host: host(func(ctx ctx, v *door.Visit) error {
+			err := echo(ctx, v)
+			left <- time.Since(began)
+			return err
+		})})
+		conn, err := c.net.dial("10.0.0.9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := rehearsal.NewLine(conn)
+		ssh, err := handshake(line, as{user: "asleep"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := terminal(t, ssh, 80, 24)
+		k.sees("hello")
+		line.Deafen()
+		if passed := <-left; passed < 90*time.Second || passed > 3*time.Minute {
+			t.Errorf("dropped after %s", passed)
+		}
+		c.mustTell("did not answer whether it is there")
+		k.ssh.Close()
+		<-k.ended
 		c.close()
 	})
 }
@@ -351,12 +366,4 @@ func TestRefusalsAreBounded(t *testing.T) {
 		}
 		c.close()
 	})
-}
-
-// slow is an end that reads a little a second.
-type slow struct{ net.Conn }
-
-func (s *slow) Read(p []byte) (int, error) {
-	time.Sleep(100 * time.Millisecond)
-	return s.Conn.Read(p[:min(len(p), 2000)])
 }

@@ -10,7 +10,7 @@ import (
 
 // session is what a connection may open: one terminal, with nothing behind it but a [Host]. It returns when the
 // client has closed it.
-func (d *Door) session(c *caller, n gossh.NewChannel) {
+func (d *Door) session(c *caller, conn gossh.Conn, n gossh.NewChannel) {
 	if !c.begin() {
 		_ = n.Reject(gossh.ConnectionFailed, classOver)
 		return
@@ -28,7 +28,7 @@ func (d *Door) session(c *caller, n gossh.NewChannel) {
 	if err != nil {
 		return
 	}
-	t := &terminal{caller: c, ch: ch}
+	t := &terminal{caller: c, conn: conn, ch: ch}
 	d.group.Go(func() { _, _ = io.Copy(io.Discard, ch.Stderr()) }) // which nobody reads, so it would be kept
 	for r := range requests {
 		if c.may(&c.requests) {
@@ -41,6 +41,7 @@ func (d *Door) session(c *caller, n gossh.NewChannel) {
 // terminal is a session's channel before and while it is visited.
 type terminal struct {
 	caller  *caller
+	conn    gossh.Conn // that the channel is of
 	ch      gossh.Channel
 	size    *size // nil before the client has said that it has a terminal
 	environ []string

@@ -29,6 +29,7 @@ type Visit struct {
 	Out io.Writer
 
 	caller *caller
+	conn   gossh.Conn
 	ch     gossh.Channel
 	size   *size
 	keys   *keys
@@ -39,7 +40,7 @@ type Visit struct {
 
 func newVisit(t *terminal) *Visit {
 	c := t.caller
-	v := &Visit{Addr: c.addr, Environ: t.environ, caller: c, ch: t.ch, size: t.size, keys: newKeys()}
+	v := &Visit{Addr: c.addr, Environ: t.environ, caller: c, conn: t.conn, ch: t.ch, size: t.size, keys: newKeys()}
 	v.ctx, v.cancel = context.WithCancelCause(context.Background())
 	v.out = newOutlet(t.ch, c.door.cfg.Limits.Stalled, v.stalled)
 	v.Out = v.out
@@ -65,7 +66,6 @@ type ended string
 func (e ended) Error() string { return string(e) }
 
 const (
-	idleTooLong  = "Nothing has moved here for %s, so this terminal is closed. Come in again."
 	cameInAgain  = "You came in again from another terminal, so this one is closed."
 	longEnough   = "This terminal was open for %s, which is the most. Come in again."
 	brokeDown    = "This screen broke down, and the class goes on: come in again. The teacher sees what happened."
@@ -139,7 +139,8 @@ func (v *Visit) pump() {
 	}
 }
 
-// watch ends a visit that has lasted too long, or in which nothing moves.
+// watch ends a visit that has lasted too long, or whose client is not there any more. One who only looks on for an hour is there: their
+// client answers.
 func (v *Visit) watch() {
 	limits := v.caller.door.cfg.Limits
 	total := time.NewTimer(limits.Total)
@@ -147,8 +148,10 @@ func (v *Visit) watch() {
 	for {
 		quiet := time.Since(time.Unix(0, v.caller.active.Load()))
 		if quiet >= limits.Idle {
-			v.End(fmt.Sprintf(idleTooLong, limits.Idle))
-			return
+			if !v.answers(limits.Answer) {
+				return
+			}
+			continue
 		}
 		idle := time.NewTimer(limits.Idle - quiet)
 		select {
@@ -162,9 +165,25 @@ func (v *Visit) watch() {
 	}
 }
 
+// answers asks the client whether it is there, and reports whether it has said so; any answer is one. A client that has not is given up.
+func (v *Visit) answers(within time.Duration) bool {
+	late := time.AfterFunc(within, func() {
+		v.caller.refused("did not answer whether it is there, and was dropped")
+		v.giveUp()
+	})
+	defer late.Stop()
+	_, _, err := v.conn.SendRequest("keepalive@openssh.com", true, nil) // what OpenSSH asks, in both directions
+	return err == nil
+}
+
 // stalled gives up a client that has not taken anything for too long. There is no use in words.
 func (v *Visit) stalled() {
 	v.caller.refused("read nothing of its screen for too long, and was dropped")
+	v.giveUp()
+}
+
+// giveUp ends the visit of a client that is not there.
+func (v *Visit) giveUp() {
 	v.cancel(errGone)
 	v.out.giveUp()
 	_ = v.caller.Close()

@@ -154,26 +154,3 @@ func (l *lane) until(d *deadline, t time.Time) {
 		}
 	})
 }
-
-// stoppable is an end that stops reading.
-type stoppable struct {
-	net.Conn
-	stop   chan struct{} // closed: now
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (s *stoppable) Read(p []byte) (int, error) {
-	select {
-	case <-s.stop:
-		<-s.closed
-		return 0, io.EOF
-	default:
-		return s.Conn.Read(p)
-	}
-}
-
-func (s *stoppable) Close() error {
-	s.once.Do(func() { close(s.closed) })
-	return s.Conn.Close()
-}

@@ -125,6 +125,9 @@ func or[T comparable](is *T, usual T) {
 	}
 }
 
+// Usual are the limits that hold where nothing else is said.
+func Usual() Limits { return Limits{}.orUsual() }
+
 func (l Limits) orUsual() Limits {
 	or(&l.Private, 30)
 	or(&l.Memory, machine())
