@@ -104,7 +104,7 @@ func (t *Teacher) GoesOn(ctx context.Context) error {
 		if err := t.Type(t.next()); err != nil {
 			return err
 		}
-		moment, cancel := context.WithTimeout(ctx, patience)
+		moment, cancel := context.WithTimeout(ctx, teachersPatience)
 		_, err := t.Until(moment, Beat(from+1, steps), func(text string) bool { step, _ := beatOn(text); return step != from })
 		cancel()
 		if err == nil || ctx.Err() != nil || errors.Is(err, errEnded) {
@@ -112,6 +112,10 @@ func (t *Teacher) GoesOn(ctx context.Context) error {
 		}
 	}
 }
+
+// teachersPatience is for how long the teacher waits for the next beat before the key is pressed again: the first may have ended a
+// motion. A key too many closes a poll that nobody has seen.
+const teachersPatience = 3 * patience
 
 // next is the key that goes on now; none while a command runs from which something is expected.
 func (t *Teacher) next() string {

@@ -382,7 +382,9 @@ func (s *Student) types(ctx context.Context) (took []time.Duration, err error) {
 	if err := s.Type(strings.Repeat("\x7f", len(text)) + "\x1b[27u"); err != nil {
 		return nil, err
 	}
-	_, err = s.Until(ctx, "an empty line", func(screen string) bool { return !strings.Contains(screen, text[:2]) })
+	_, err = s.Until(ctx, "the lesson without a command", func(screen string) bool {
+		return !strings.Contains(screen, text[:2]) && strings.Contains(screen, "⏎ run")
+	})
 	return took, err
 }
 
