@@ -32,7 +32,13 @@ type Case struct {
 // Frames compares a pane, alone and in focus, with its golden files, as the cases say.
 func Frames(t *testing.T, make pane.Maker, cases ...Case) {
 	t.Helper()
-	h := Story().History()
+	FramesOf(t, Story(), make, cases...)
+}
+
+// FramesOf is [Frames] of another tape than the story.
+func FramesOf(t *testing.T, tape *Tape, make pane.Maker, cases ...Case) {
+	t.Helper()
+	h := tape.History()
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			compare(t, "testdata", c.Name, func() *grid.Grid { return Pane(make(), h, When(h, c.Kind, c.N), c.W, c.H, c.Moves...) })

@@ -27,6 +27,22 @@ func writeChanges(w io.Writer, s *view.State, o *view.Object) {
 	}
 }
 
+// writeRoom writes, of a pod that room is made for, on which nodes that was possible, who would
+// have to go, and why it is the node that it is.
+func writeRoom(w io.Writer, s *view.State, o *view.Object) {
+	if o.Resource != "pods" {
+		return
+	}
+	d := s.Scheduler.Room(o.Ref.Key())
+	if d == nil {
+		return
+	}
+	fmt.Fprintf(w, "  room is made on %s (%s); it could be made by evicting\n", d.Nominated, d.Because)
+	for i := range d.Candidates {
+		fmt.Fprintf(w, "    on %s: %s\n", d.Candidates[i].Node, view.WouldGo(&d.Candidates[i]))
+	}
+}
+
 // writeTook writes what took time on an object's way: of a pod queues, cycle, binding and its
 // kubelet's calls; of others the last runs of controllers over it.
 func writeTook(w io.Writer, s *view.State, o *view.Object) {

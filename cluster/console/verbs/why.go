@@ -114,6 +114,7 @@ func whyObject(inv *use, h *view.History, n objectName, full bool) (done bool, c
 	fmt.Fprintf(inv.Out, "%s, version %d, last written at revision %d\n", o.Ref, o.Version, o.Revision)
 	depends, _ := s.Availability(o)
 	writeKeepers(inv.Out, depends)
+	writeRoom(inv.Out, s, o)
 	writeChanges(inv.Out, s, o)
 	WriteWhy(inv.Out, h.Why(o.Changed), full)
 	writeTook(inv.Out, s, o)

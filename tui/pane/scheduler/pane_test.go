@@ -17,3 +17,30 @@ func TestPane(t *testing.T) {
 		tuitest.Case{Name: "narrow", W: 40, H: 20, Kind: trace.SchedDecision, N: 2},
 	)
 }
+
+// A pod of high priority for which room is made: the candidates, their victims with the budgets
+// that do not allow them to go, and why it is this node.
+func TestRoomThatIsMade(t *testing.T) {
+	tape := tuitest.NewTape()
+	ref := tuitest.Ref("Pod", "demo", "urgent")
+	cycle := tape.Emit(trace.CompScheduler, "", trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/urgent", Attempt: 1, Nodes: 3, Priority: 1000})
+	for _, n := range []string{"node-1", "node-2", "node-3"} {
+		tape.Emit(trace.CompScheduler, "", trace.SchedFilter, ref, &trace.FilterVerdict{
+			Pod: "demo/urgent", Node: n, Passed: []string{"NodeName", "TaintToleration"}, By: "NodeResourcesFit", Code: "Unschedulable", Reasons: []string{"Insufficient cpu"},
+		}, cycle)
+	}
+	tape.Emit(trace.CompScheduler, "", trace.SchedDecision, ref, &trace.Decision{
+		Pod: "demo/urgent", Evaluated: 3, Nominated: "node-2", Victims: []string{"demo/other", "demo/batch-7"},
+		Message: "0/3 nodes are available: 3 Insufficient cpu. preemption: found a potential placement for pod on node node-2, preempting 2 victims",
+		Because: "the fewest victims against their PodDisruptionBudgets",
+		Candidates: []trace.PreemptionCandidate{
+			{Node: "node-2", Victims: []trace.Victim{{Pod: "demo/other", Priority: 50}, {Pod: "demo/batch-7", Priority: 1}}},
+			{Node: "node-1", Victims: []trace.Victim{{Pod: "demo/web-1", Priority: 1, Budget: "web"}}},
+			{Node: "node-3", Victims: []trace.Victim{{Pod: "demo/web-2", Priority: 1, Budget: "web"}, {Pod: "demo/batch-9", Priority: 1}}},
+		},
+	}, cycle)
+	tuitest.FramesOf(t, tape, pane.Make(New),
+		tuitest.Case{Name: "room", W: 100, H: 24},
+		tuitest.Case{Name: "room-narrow", W: 44, H: 24},
+	)
+}

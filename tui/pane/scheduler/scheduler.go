@@ -102,6 +102,7 @@ func (p *Scheduler) draw(s *pane.Sheet, f *pane.Frame) {
 	y := 0
 	if c != nil {
 		y = p.drawCycle(s, f, y, c)
+		y = drawRoom(s, f, y, c)
 		y = drawChanges(s, f, y, c)
 		y = drawTimes(s, y, c)
 		y = drawWalk(s, y, c)
