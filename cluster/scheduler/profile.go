@@ -7,6 +7,7 @@ import (
 	"kviz/cluster/scheduler/plugins/imagelocality"
 	"kviz/cluster/scheduler/plugins/interpodaffinity"
 	"kviz/cluster/scheduler/plugins/nodeaffinity"
+	"kviz/cluster/scheduler/plugins/nodedeclaredfeatures"
 	"kviz/cluster/scheduler/plugins/nodename"
 	"kviz/cluster/scheduler/plugins/nodeports"
 	"kviz/cluster/scheduler/plugins/noderesources"
@@ -56,7 +57,7 @@ type entry struct {
 // defaultPlugins is upstream's default profile as far as this cluster has what
 // the plugins are about; the weights are upstream's
 // (pkg/scheduler/apis/config/v1/default_plugins.go). Missing:
-// DynamicResources and NodeDeclaredFeatures.
+// DynamicResources.
 func defaultPlugins(cfg Config, s *Scheduler) []entry {
 	strategy := noderesources.LeastAllocated
 	if cfg.MostAllocated {
@@ -84,6 +85,7 @@ func defaultPlugins(cfg Config, s *Scheduler) []entry {
 			Image: func(name string) *framework.ImageState { return s.cache.images[name] },
 		}, 1},
 		{plugin: &defaultbinder.DefaultBinder{}},
+		{plugin: &nodedeclaredfeatures.NodeDeclaredFeatures{}},
 	}
 }
 

@@ -39,19 +39,20 @@ const (
 	UpdateNodeTaint
 	UpdateNodeCondition
 	UpdateNodeAnnotation
+	UpdateNodeDeclaredFeature
 	UpdatePodLabel
 	UpdatePodScaleDown
 	UpdatePodToleration
 	UpdatePodSchedulingGatesEliminated
 	updateOther
 
-	Update = UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition | UpdateNodeAnnotation |
+	Update = UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition | UpdateNodeAnnotation | UpdateNodeDeclaredFeature |
 		UpdatePodLabel | UpdatePodScaleDown | UpdatePodToleration | UpdatePodSchedulingGatesEliminated | updateOther
 )
 
 var actionNames = []string{
 	"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
-	"UpdateNodeAnnotation", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated", "Update",
+	"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated", "Update",
 }
 
 // String names the actions.
@@ -123,6 +124,7 @@ func NodeChanges(old, new *corev1.Node) (events []ClusterEvent) {
 	add(!equality.Semantic.DeepEqual(old.Spec.Taints, new.Spec.Taints), UpdateNodeTaint)
 	add(!equality.Semantic.DeepEqual(conditions(old), conditions(new)), UpdateNodeCondition)
 	add(!equality.Semantic.DeepEqual(old.Annotations, new.Annotations), UpdateNodeAnnotation)
+	add(!equality.Semantic.DeepEqual(old.Status.DeclaredFeatures, new.Status.DeclaredFeatures), UpdateNodeDeclaredFeature)
 	return events
 }
 

@@ -22,6 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/imagelocality"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodedeclaredfeatures"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodename"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
@@ -150,6 +151,7 @@ func newKubernetes(w *world) *kubernetes {
 	k.add(podtopologyspread.New, &config.PodTopologySpreadArgs{DefaultingType: config.SystemDefaulting})
 	k.add(interpodaffinity.New, &config.InterPodAffinityArgs{HardPodAffinityWeight: 1})
 	k.add(noderesources.NewBalancedAllocation, &config.NodeResourcesBalancedAllocationArgs{Resources: resources})
+	k.add(nodedeclaredfeatures.New, nil)
 	k.plugins = append(k.plugins, clienttest.Must(imagelocality.New(context.Background(), nil, k)))
 	return k
 }

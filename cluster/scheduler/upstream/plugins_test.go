@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/client/clienttest"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/interpodaffinity"
+	"kviz/cluster/scheduler/plugins/nodedeclaredfeatures"
 	"kviz/cluster/scheduler/plugins/nodevolumelimits"
 	"kviz/cluster/scheduler/plugins/podtopologyspread"
 	"kviz/cluster/scheduler/plugins/volumebinding"
@@ -255,6 +256,7 @@ func TestHintsAreUpstreams(t *testing.T) {
 		d.storageEvents(events)
 		hinting := []framework.EnqueueExtensions{
 			&volumerestrictions.VolumeRestrictions{}, &volumebinding.VolumeBinding{}, &volumezone.VolumeZone{}, &nodevolumelimits.CSILimits{},
+			&nodedeclaredfeatures.NodeDeclaredFeatures{},
 		}
 		for _, pl := range h.plugins() {
 			hinting = append(hinting, pl)

@@ -88,6 +88,18 @@ func (p *preempting) RunFilterPluginsWithNominatedPods(ctx context.Context, stat
 	return p.filter(ctx, state, pod, node)
 }
 
+// judge has the cycle's filters respect the nominated pods.
+func (p *preempting) judge(pod *corev1.Pod) {
+	p.feasible, p.statuses = nil, map[string]*fwk.Status{}
+	for _, n := range p.nodes {
+		if st := p.RunFilterPluginsWithNominatedPods(context.Background(), p.state, pod, n); st.IsSuccess() {
+			p.feasible = append(p.feasible, n)
+		} else {
+			p.statuses[n.Node().Name] = st
+		}
+	}
+}
+
 // allNodes tries all nodes in their order.
 type allNodes struct {
 	*defaultpreemption.DefaultPreemption
@@ -168,11 +180,14 @@ func TestPreemptionIsUpstreams(t *testing.T) {
 				task.Sleep(20 * time.Millisecond)
 				_, _, decision := told(b.Events[seen:], pod.Namespace+"/"+pod.Name)
 				k := newKubernetes(before)
-				c := k.cycle(pod)
-				if decision.Node != "" || len(c.feasible) > 0 {
+				p := &preempting{kubernetes: k, cycle: k.cycle(pod), nominated: nominated}
+				p.judge(pod)
+				if (decision.Node == "") != (len(p.feasible) == 0) {
+					t.Errorf("seed %d: %s is on %q, and upstream finds %d nodes", seed, pod.Name, decision.Node, len(p.feasible))
+				}
+				if decision.Node != "" || len(p.feasible) > 0 {
 					continue // TestCyclesAreUpstreams compares these
 				}
-				p := &preempting{kubernetes: k, cycle: c, nominated: nominated}
 				want, might := p.preempt(pod, all[*policyv1.PodDisruptionBudget](b, client.PodDisruptionBudgets))
 				got := room{victims: map[string][]string{}}
 				for _, c := range decision.Candidates {

@@ -86,6 +86,9 @@ func (d *dice) node(name string) *corev1.Node {
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "dedicated", Effect: of(d, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule)})
 	}
 	n.Spec.Unschedulable = d.one(15)
+	if d.core && d.one(2) {
+		n.Status.DeclaredFeatures = []string{"RestartAllContainersOnContainerExits", "SomethingOfTomorrow"}
+	}
 	n.Status.Allocatable = corev1.ResourceList{
 		corev1.ResourcePods: resource.MustParse(of(d, "4", "110")), corev1.ResourceCPU: resource.MustParse(of(d, "1", "4", "8")),
 		corev1.ResourceMemory: resource.MustParse(of(d, "1Gi", "3Gi", "16Gi")),
@@ -140,6 +143,9 @@ func (d *dice) pod() *corev1.Pod {
 func (d *dice) addCore(p *corev1.Pod) {
 	if d.one(4) {
 		p.Spec.NodeSelector = map[string]string{"disk": of(d, "ssd", "hdd")}
+	}
+	if d.one(8) {
+		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}
 	}
 	if d.one(3) {
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
