@@ -144,8 +144,6 @@ func TestTheNotesOfAWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := walks(t, false)
 		c.joined(24)
-		begun := clock()
-		c.cfg.Now = func() time.Time { return begun } // how long the way takes is not the same each time
 		s := c.sees(NewNotes(t.Context(), c.cfg), 80, 24)
 		s.shows("mark 1: TERM 1", "next: 2  Two of three", "event before")
 		s.press("space")
