@@ -6,16 +6,14 @@ import (
 	"kviz/cluster/scheduler/framework"
 )
 
-// The back-off of a pod that was rejected or met an error: a second, doubled
-// with each further time, ten at most
-// (backend/queue/scheduling_queue.go DefaultPodInitialBackoffDuration).
-const (
-	initialBackoff = time.Second
-	maxBackoff     = 10 * time.Second
-	// backoffWindow: ends of back-offs are cut down to whole seconds, and within
-	// one the pods come in queue order.
-	backoffWindow = time.Second
-)
+// backoffs say how long a pod that was rejected or met an error backs off: initial, doubled
+// with each further time, max at most (podInitialBackoffSeconds, podMaxBackoffSeconds; by
+// default a second and ten).
+type backoffs struct{ initial, max time.Duration }
+
+// backoffWindow: ends of back-offs are cut down to whole seconds, and within
+// one the pods come in queue order.
+const backoffWindow = time.Second
 
 // backoffQueue holds pods until their back-off is over. Pods that were rejected
 // may be taken early when the active queue is empty; those that met an error
@@ -72,7 +70,7 @@ func (q *backoffQueue) next() time.Time {
 
 // backingOff computes the end of a pod's back-off, counted from when it came
 // back, and reports whether it lies in the future.
-func backingOff(p *framework.QueuedPodInfo, now time.Time) bool {
+func (b backoffs) backingOff(p *framework.QueuedPodInfo, now time.Time) bool {
 	count := p.UnschedulableCount
 	if p.ConsecutiveErrors > 0 {
 		count = p.ConsecutiveErrors
@@ -81,15 +79,21 @@ func backingOff(p *framework.QueuedPodInfo, now time.Time) bool {
 		return false
 	}
 	if p.BackoffExpiration.IsZero() {
-		p.BackoffExpiration = p.Timestamp.Add(backoffDuration(count)).Truncate(backoffWindow)
+		p.BackoffExpiration = p.Timestamp.Add(b.after(count)).Truncate(backoffWindow)
 	}
 	return p.BackoffExpiration.After(now)
 }
 
-func backoffDuration(count int) time.Duration {
-	d := initialBackoff
-	for ; count > 1 && d < maxBackoff; count-- {
-		d *= 2
+// after is the back-off after so many times.
+//
+// Mirrors backend/queue/backoff_queue.go calculateBackoffDuration.
+func (b backoffs) after(count int) time.Duration {
+	if count == 0 {
+		return 0
 	}
-	return min(d, maxBackoff)
+	shift := count - 1
+	if b.initial > b.max>>shift {
+		return b.max
+	}
+	return b.initial << shift
 }

@@ -16,6 +16,7 @@ import (
 // Mirrors pkg/scheduler/schedule_one.go bindingCycle.
 type binding struct {
 	s       *Scheduler
+	profile *profile
 	state   *framework.CycleState
 	info    *framework.QueuedPodInfo
 	node    string
@@ -48,15 +49,15 @@ func (b *binding) bind(t *sim.Task) {
 		return
 	}
 	b.bound = true
-	b.s.events.Eventf(t, b.assumed, nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", b.assumed.Namespace, b.assumed.Name, b.node)
-	for _, pl := range b.s.profile.postBind {
+	b.profile.events.Eventf(t, b.assumed, nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", b.assumed.Namespace, b.assumed.Name, b.node)
+	for _, pl := range b.profile.postBind {
 		pl.PostBind(b.state, b.assumed, b.node)
 	}
-	emitPoint(t, b.info, framework.PostBind, pluginNames(b.s.profile.postBind), "")
+	emitPoint(t, b.info, framework.PostBind, pluginNames(b.profile.postBind), "")
 }
 
 func (b *binding) preBindAndBind(t *sim.Task) *framework.Status {
-	p := b.s.profile
+	p := b.profile
 	for _, pl := range p.preBind {
 		if st := pl.PreBind(t, b.state, b.assumed, b.node); !st.IsSuccess() && !st.IsSkip() {
 			return running(framework.PreBind, pl, st)
@@ -74,8 +75,8 @@ func (b *binding) preBindAndBind(t *sim.Task) *framework.Status {
 
 // undo takes back the reservation and the assumption.
 func (b *binding) undo(*sim.Task) {
-	for i := len(b.s.profile.reserve) - 1; i >= 0; i-- {
-		b.s.profile.reserve[i].Unreserve(b.state, b.assumed, b.node)
+	for i := len(b.profile.reserve) - 1; i >= 0; i-- {
+		b.profile.reserve[i].Unreserve(b.state, b.assumed, b.node)
 	}
 	b.s.cache.forget(b.assumed)
 }

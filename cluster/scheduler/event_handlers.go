@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -53,10 +55,23 @@ func (s *Scheduler) deleteNode(t *sim.Task, node *corev1.Node) {
 	s.cache.removeNode(node)
 }
 
-// mine reports whether the pod asks for this scheduler.
-func (s *Scheduler) mine(pod *corev1.Pod) bool {
-	name := pod.Spec.SchedulerName
-	return name == s.cfg.Name || name == "" && s.cfg.Name == corev1.DefaultSchedulerName
+// mine reports whether a profile of this scheduler serves the pod.
+func (s *Scheduler) mine(pod *corev1.Pod) bool { return s.profileOf(pod) != nil }
+
+// profileOf is the profile that serves the pod, nil if none does.
+func (s *Scheduler) profileOf(pod *corev1.Pod) *profile {
+	name := schedulerName(pod)
+	for _, p := range s.profiles {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// schedulerName is what a pod asks for; the API server fills in the default.
+func schedulerName(pod *corev1.Pod) string {
+	return cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 }
 
 func assigned(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" }

@@ -45,7 +45,7 @@ func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *frame
 	s.queue.returned(t, info)
 
 	message := st.Message()
-	s.events.Eventf(t, newest, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", truncate(message))
+	s.profileOf(newest).events.Eventf(t, newest, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", truncate(message))
 	s.setCondition(t, newest, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: newest.Generation,
 	})

@@ -130,7 +130,15 @@ func nothingTo(do string, plugins []string) []string {
 func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo, d *framework.Diagnosis) ([]*framework.NodeInfo, error) {
 	plugins := s.activeFilters(state)
 	names := pluginNames(plugins)
-	enough := numFeasibleNodesToFind(s.cfg.PercentageOfNodesToScore, len(nodes))
+	enough := numFeasibleNodesToFind(s.profile.percentage, len(nodes))
+	if len(s.profile.score) == 0 {
+		enough = 1 // nothing to choose by (schedule_one.go findNodesThatPassFilters)
+	}
+	for _, name := range names {
+		if why := s.profile.unprepared["PreFilter"+name]; why != "" {
+			return nil, fmt.Errorf("running %q filter plugin: %s", name, why)
+		}
+	}
 	feasible := s.scratch.feasible[:0]
 	looked := 0
 	for ; looked < len(nodes) && len(feasible) < enough; looked++ {

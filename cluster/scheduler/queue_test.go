@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"kviz/cluster/scheduler/configuration"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/noderesources"
 	"kviz/cluster/scheduler/plugins/queuesort"
@@ -36,8 +37,11 @@ func withQueue(t interface{ Fatal(...any) }, fn func(*sim.Task, *schedulingQueue
 	k := sim.New(sim.Config{Seed: 1, Sink: m})
 	k.NewProcess(trace.Lane{Component: trace.CompScheduler}).Go("test", func(task *sim.Task) {
 		defer k.Stop()
-		p := newProfile(defaultPlugins(Config{}, &Scheduler{cache: newCache()}))
-		q := newSchedulingQueue(p.queueSort, p.all)
+		p, err := newProfile(&Scheduler{cache: newCache()}, &configuration.Default().Profiles[0], nil)
+		if err != nil {
+			panic(err)
+		}
+		q := newSchedulingQueue([]*profile{p}, usual)
 		task.Process().Go("queue", q.flush)
 		fn(task, q)
 	})
@@ -56,6 +60,9 @@ func podNamed(name string, priority int32) *corev1.Pod {
 	}
 }
 
+// usual are the back-offs of a scheduler without a configuration.
+var usual = backoffs{time.Second, 10 * time.Second}
+
 var rejectedByFit = map[string]bool{noderesources.Name: true}
 
 var (
@@ -65,7 +72,7 @@ var (
 
 func TestBackoffDoublesFromOneSecondToTen(t *testing.T) {
 	for count, want := range []time.Duration{1: 1, 2: 2, 3: 4, 4: 8, 5: 10, 6: 10, 60: 10} {
-		if got := backoffDuration(count); count > 0 && want > 0 && got != want*time.Second {
+		if got := usual.after(count); count > 0 && want > 0 && got != want*time.Second {
 			t.Errorf("after %d: %v, want %v", count, got, want*time.Second)
 		}
 	}
@@ -132,7 +139,8 @@ func (stubborn) Filter(*framework.CycleState, *corev1.Pod, *framework.NodeInfo) 
 func TestAnyEventBringsBackWhatAPluginWithoutEventsRejected(t *testing.T) {
 	labelled := framework.ClusterEvent{Resource: framework.Node, Action: framework.UpdateNodeLabel}
 	lines := withQueue(t, func(task *sim.Task, _ *schedulingQueue) {
-		q := newSchedulingQueue(&queuesort.PrioritySort{}, []framework.Plugin{&queuesort.PrioritySort{}, stubborn{}})
+		p := &profile{name: corev1.DefaultSchedulerName, queueSort: &queuesort.PrioritySort{}, all: []framework.Plugin{stubborn{}}}
+		q := newSchedulingQueue([]*profile{p}, usual)
 		q.add(task, podNamed("a", 0), "test")
 		info := q.pop(task)
 		info.UnschedulablePlugins = map[string]bool{stubborn{}.Name(): true}

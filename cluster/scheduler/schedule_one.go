@@ -32,8 +32,9 @@ type result struct {
 func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	t.SetCauses(info.Cause)
 	pod := info.Pod
+	s.profile = s.profileOf(pod)
 	if pod.DeletionTimestamp != nil {
-		s.events.Eventf(t, pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
+		s.profile.events.Eventf(t, pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
 		s.queue.done()
 		return
 	}
@@ -72,7 +73,7 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 func (s *Scheduler) assumeAndBind(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, res *result) {
 	node := res.node.Node.Name
 	s.nominator.remove(info.Key)
-	b := &binding{s: s, state: state, info: info, node: node, assumed: s.cache.assume(info.PodInfo, node)}
+	b := &binding{s: s, profile: s.profile, state: state, info: info, node: node, assumed: s.cache.assume(info.PodInfo, node)}
 	if st := s.runReserve(t, info, state, b); !st.IsSuccess() {
 		b.undo(t)
 		s.failed(t, info, st, st.Err())

@@ -11,16 +11,21 @@
 // points (framework). The informers' handlers (event_handlers.go) keep the
 // cache (cache.go) and the queues up to date.
 //
-// Simplified: one profile; nodes are judged one after another instead of sixteen at a time, all
+// Which plugins there are, in which order, with which weights and arguments, a profile says;
+// each schedulerName has its own (profile.go), as the configuration has it (configuration).
+//
+// Simplified: nodes are judged one after another instead of sixteen at a time, all
 // at one instant after the modelled time of a cycle. DESIGN.md has the rest.
 // Start reading at [Scheduler.scheduleOne].
 package scheduler
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
@@ -28,6 +33,7 @@ import (
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
+	"kviz/cluster/scheduler/configuration"
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -36,7 +42,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Scheduling, How: simulated.Simplified,
-	What: "one profile; nodes are judged one after another at one instant, after the modelled time of a cycle, where upstream judges sixteen at a time",
+	What: "nodes are judged one after another at one instant, after the modelled time of a cycle, where upstream judges sixteen at a time",
 })
 
 // Lease is the name of the Lease in kube-system that the active copy holds.
@@ -47,26 +53,21 @@ type Config struct {
 	// Identity names this copy in the Lease kube-scheduler; default: the
 	// process's lane and a random part.
 	Identity string
-	// Name is the schedulerName of the pods it schedules; default
-	// "default-scheduler".
-	Name string
+	// Configuration is what it was configured with (--config); nil is upstream's defaults.
+	Configuration *config.KubeSchedulerConfiguration
 	// CycleTime is the virtual time one scheduling cycle takes; default 1 ms.
 	CycleTime time.Duration
 	// TraceNodes is for how many nodes a cycle emits sched.filter and
 	// sched.score; default 64, negative none.
 	TraceNodes int
-	// MostAllocated makes NodeResourcesFit prefer full nodes to empty ones.
-	MostAllocated bool
-	// PercentageOfNodesToScore is how many nodes to find before scoring, from
-	// 100 nodes on; default (0) is 50 % less one for each 125 nodes, 5 % at
-	// least.
-	PercentageOfNodesToScore int
 	// NoElection starts scheduling without winning the Lease first.
 	NoElection bool
-	// Plugins are more of them, beside the default ones (WithFrameworkOutOfTreeRegistry).
+	// Name is the schedulerName of the first profile; it is filled in.
+	Name string
+	// Plugins are more of them, which every profile has (WithFrameworkOutOfTreeRegistry).
 	Plugins []framework.Plugin
-	// Limits are how fast each of its clients may send (clientConnection); default 50
-	// requests a second, burst 100.
+	// Limits are how fast each of its clients may send; default is clientConnection of the
+	// configuration, which is 50 requests a second and a burst of 100 if it does not say.
 	Limits throttle.Limits
 	// Exit ends the process because of an event, the loss of the Lease; nil:
 	// it is killed.
@@ -80,24 +81,20 @@ func (cfg Config) withDefaults(p *sim.Process) Config {
 	if cfg.Exit == nil {
 		cfg.Exit = func(trace.ID) { p.Kill() }
 	}
-	if cfg.Name == "" {
-		cfg.Name = "default-scheduler"
+	if cfg.Configuration == nil {
+		cfg.Configuration = configuration.Default()
 	}
+	cfg.Name = cfg.Configuration.Profiles[0].SchedulerName
+	cfg.NoElection = cfg.NoElection || !cfg.Configuration.LeaderElection.LeaderElect
 	if cfg.CycleTime == 0 {
 		cfg.CycleTime = time.Millisecond
 	}
 	if cfg.TraceNodes == 0 {
 		cfg.TraceNodes = 64
 	}
-	cfg.Limits = cfg.Limits.Or(throttle.Limits{QPS: usualQPS, Burst: usualBurst})
+	cfg.Limits = cfg.Limits.Or(throttle.Limits{QPS: cfg.Configuration.ClientConnection.QPS, Burst: int(cfg.Configuration.ClientConnection.Burst)})
 	return cfg
 }
-
-// How fast a client of the scheduler may send (pkg/scheduler/apis/config/v1 defaults.go).
-const (
-	usualQPS   = 50
-	usualBurst = 100
-)
 
 // host is the machine that the scheduler runs on.
 const host = "control-plane"
@@ -108,13 +105,15 @@ type Scheduler struct {
 	client  client.Interface
 	lease   client.Interface // the client of the leader election
 	cfg     Config
-	events  *events.Recorder
+	events  *events.Recorder // the first profile's
 	// elections are recorded as core Events, as those of all components are.
 	elections *record.Recorder
 	pods      *informer.Informer
 	nodes     *informer.Informer
 	objects   *objects
 
+	profiles []*profile // as they are configured
+	// profile is that of the pod whose cycle runs: there is one at a time.
 	profile *profile
 	queue   *schedulingQueue
 	cache   *cache
@@ -129,8 +128,42 @@ type Scheduler struct {
 	scratch   scratch
 }
 
+// Check says what is wrong with a configuration that could be read: a plugin that does not
+// exist, or whose arguments are invalid. A scheduler is not started with it.
+func Check(cfg *config.KubeSchedulerConfiguration) error {
+	s := &Scheduler{cache: newCache(), objects: &objects{}}
+	return s.configure(cfg, nil)
+}
+
+// configure makes the profiles.
+//
+// Mirrors pkg/scheduler/profile/profile.go NewMap.
+func (s *Scheduler) configure(cfg *config.KubeSchedulerConfiguration, more []framework.Plugin) error {
+	for i := range cfg.Profiles {
+		from := cfg.Profiles[i]
+		if from.PercentageOfNodesToScore == nil {
+			from.PercentageOfNodesToScore = cfg.PercentageOfNodesToScore
+		}
+		p, err := newProfile(s, &from, more)
+		if err != nil {
+			return fmt.Errorf("initializing profiles: creating profile for scheduler name %s: %w", from.SchedulerName, err)
+		}
+		s.profiles = append(s.profiles, p)
+	}
+	s.profile = s.profiles[0]
+	return nil
+}
+
+// longestBackoff bounds what a configuration says: its seconds need not fit into a duration.
+const longestBackoff = 1000 * time.Hour
+
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, int64(longestBackoff/time.Second))) * time.Second
+}
+
 // Start starts the scheduler's tasks in process p; they end with it. When the
-// Lease is lost, p is killed, as the real one exits.
+// Lease is lost, p is killed, as the real one exits. It panics at a configuration that
+// [Check] refuses.
 func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	cfg = cfg.withDefaults(p)
 	// Three clients, each with a rate limit of its own (cmd/kube-scheduler app/options
@@ -139,10 +172,15 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	c = throttle.New(p, p.Lane, c, "scheduler", cfg.Limits)
 	s := &Scheduler{process: p, client: c, lease: lease, cfg: cfg, cache: newCache(), nominator: newNominator(), preempting: map[types.UID][]*corev1.Pod{}}
 	s.objects = newObjects(p, c)
-	s.profile = newProfile(withPlugins(defaultPlugins(cfg, s), cfg.Plugins))
-	s.queue = newSchedulingQueue(s.profile.queueSort, s.profile.all)
+	if err := s.configure(cfg.Configuration, cfg.Plugins); err != nil {
+		panic("scheduler: " + err.Error())
+	}
+	s.queue = newSchedulingQueue(s.profiles, backoffs{seconds(cfg.Configuration.PodInitialBackoffSeconds), seconds(cfg.Configuration.PodMaxBackoffSeconds)})
 	s.queue.crashed = s.warn
-	s.events = events.New(p, told, cfg.Name, host)
+	for _, profile := range s.profiles {
+		profile.events = events.New(p, told, profile.name, host)
+	}
+	s.events = s.profiles[0].events
 	s.elections = record.New(p, told, cfg.Name)
 	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{Crashed: s.warn})
 	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed", Crashed: s.warn})

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -49,8 +50,8 @@ type schedulingQueue struct {
 	unschedulable btree.Map[string, *framework.QueuedPodInfo]
 	where         map[string]placed
 
-	preEnqueue []framework.PreEnqueuePlugin
-	hints      []pluginHint
+	profiles map[string]enqueueing // by schedulerName
+	backoffs backoffs
 
 	// inFlight is the pod in the scheduling cycle; missed is what happened
 	// since it was taken, which may already make a rejection outdated.
@@ -71,6 +72,12 @@ type placed struct {
 	queue string
 }
 
+// enqueueing is what a profile has to say about its pods in the queues.
+type enqueueing struct {
+	preEnqueue []framework.PreEnqueuePlugin
+	hints      []pluginHint
+}
+
 type pluginHint struct {
 	plugin string
 	framework.ClusterEventWithHint
@@ -81,18 +88,26 @@ type missedEvent struct {
 	old, new runtime.Object
 }
 
-func newSchedulingQueue(sort framework.QueueSortPlugin, plugins []framework.Plugin) *schedulingQueue {
-	q := &schedulingQueue{active: podHeap{less: sort.Less}, backoff: newBackoffQueue(sort.Less), where: map[string]placed{}}
-	for _, pl := range plugins {
-		if p, ok := pl.(framework.PreEnqueuePlugin); ok {
-			q.preEnqueue = append(q.preEnqueue, p)
+// newSchedulingQueue makes the one queue of all profiles, which have the same QueueSort plugin.
+func newSchedulingQueue(profiles []*profile, b backoffs) *schedulingQueue {
+	less := profiles[0].queueSort.Less
+	q := &schedulingQueue{
+		active: podHeap{less: less}, backoff: newBackoffQueue(less), where: map[string]placed{}, profiles: map[string]enqueueing{}, backoffs: b,
+	}
+	for _, p := range profiles {
+		e := enqueueing{preEnqueue: p.preEnqueue}
+		for _, pl := range p.all {
+			for _, event := range eventsFor(pl) {
+				e.hints = append(e.hints, pluginHint{pl.Name(), event})
+			}
 		}
-		for _, e := range eventsFor(pl) {
-			q.hints = append(q.hints, pluginHint{pl.Name(), e})
-		}
+		q.profiles[p.name] = e
 	}
 	return q
 }
+
+// of is what the pod's profile has to say.
+func (q *schedulingQueue) of(pod *corev1.Pod) enqueueing { return q.profiles[schedulerName(pod)] }
 
 // eventsFor are the events that could change a plugin's mind: those it names, or else all of
 // them where it can reject a pod (framework/runtime/framework.go defaultEnqueueExtension).
@@ -118,7 +133,8 @@ func (q *schedulingQueue) add(t *sim.Task, pod *corev1.Pod, event string) {
 func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInfo, from, event string) {
 	wasGated := info.Gate
 	info.Gate = ""
-	for _, pl := range q.preEnqueue {
+	plugins := q.of(info.Pod).preEnqueue
+	for _, pl := range plugins {
 		var s *framework.Status
 		if broken := t.HandleCrashOn(info.Ref, "PreEnqueue of "+pl.Name(), func() { s = pl.PreEnqueue(info.Pod) }); broken != nil {
 			q.failed(t, info, from, broken)
@@ -141,7 +157,7 @@ func (q *schedulingQueue) moveToActive(t *sim.Task, info *framework.QueuedPodInf
 		return
 	}
 	if from == "" || wasGated != "" {
-		emitPoint(t, info, framework.PreEnqueue, pluginNames(q.preEnqueue), "")
+		emitPoint(t, info, framework.PreEnqueue, pluginNames(plugins), "")
 		info.UnschedulablePlugins = nil
 	}
 	q.place(t, info, from, active, event)
@@ -157,7 +173,7 @@ func (q *schedulingQueue) failed(t *sim.Task, info *framework.QueuedPodInfo, fro
 func (q *schedulingQueue) later(t *sim.Task, info *framework.QueuedPodInfo, from, event string) {
 	info.Timestamp, info.BackoffExpiration, info.UnschedulablePlugins = t.Now(), time.Time{}, nil
 	info.ConsecutiveErrors++
-	backingOff(info, t.Now())
+	q.backoffs.backingOff(info, t.Now())
 	q.place(t, info, from, backoff, event)
 }
 
@@ -288,7 +304,7 @@ func (q *schedulingQueue) requeue(t *sim.Task, info *framework.QueuedPodInfo, fr
 			to = gated
 		}
 		q.place(t, info, from, to, event)
-	case backingOff(info, t.Now()):
+	case q.backoffs.backingOff(info, t.Now()):
 		q.place(t, info, from, backoff, event)
 	default:
 		q.moveToActive(t, info, from, event)
@@ -302,7 +318,7 @@ func (q *schedulingQueue) worthRequeuing(t *sim.Task, info *framework.QueuedPodI
 	if len(info.UnschedulablePlugins) == 0 {
 		return true
 	}
-	for _, h := range q.hints {
+	for _, h := range q.of(info.Pod).hints {
 		if info.UnschedulablePlugins[h.plugin] && h.Event.Matches(event) && (h.Hint == nil || q.hint(t, h, info, old, new)) {
 			return true
 		}
@@ -327,11 +343,7 @@ func (q *schedulingQueue) happened(t *sim.Task, event framework.ClusterEvent, ol
 	if q.inFlight != nil {
 		q.missed = append(q.missed, missedEvent{event, old, new})
 	}
-	interested := false
-	for _, h := range q.hints {
-		interested = interested || h.Event.Matches(event)
-	}
-	if !interested || q.unschedulable.Len() == 0 {
+	if q.unschedulable.Len() == 0 || !q.interested(event) {
 		return
 	}
 	for _, info := range q.unschedulable.Values() {
@@ -339,6 +351,16 @@ func (q *schedulingQueue) happened(t *sim.Task, event framework.ClusterEvent, ol
 			q.leave(t, info, event.Label())
 		}
 	}
+}
+
+// interested reports whether a plugin of any profile registered the event.
+func (q *schedulingQueue) interested(event framework.ClusterEvent) bool {
+	for _, p := range q.profiles { // any order: nothing but the answer leaves here
+		if slices.ContainsFunc(p.hints, func(h pluginHint) bool { return h.Event.Matches(event) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // leave moves a pod out of the unschedulable pool.

@@ -88,6 +88,9 @@ func (s *Scheduler) runPreScore(t *sim.Task, state *framework.CycleState, info *
 	}
 	var plugins []weighted
 	for _, pl := range s.profile.score {
+		if why := s.profile.unprepared["PreScore"+pl.Name()]; why != "" {
+			return nil, fmt.Errorf("running Score plugins: plugin %q failed with: %s", pl.Name(), why)
+		}
 		if !skip[pl.Name()] {
 			plugins = append(plugins, pl)
 		}

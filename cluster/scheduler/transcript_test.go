@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +14,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
 	"kviz/cluster/scheduler"
+	"kviz/cluster/scheduler/configuration"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore/transcript"
@@ -61,7 +64,9 @@ func replay(tb testing.TB, text string) string {
 			case answer && line != "":
 				continue // the old answer
 			case len(f) > 0 && f[0] == "config":
-				cfg.MostAllocated = strings.Contains(line, "most-allocated")
+				if file, ok := flags(f[1:])["file"]; ok {
+					cfg.Configuration = configured(file)
+				}
 				if d, ok := flags(f[1:])["cycle"]; ok {
 					cfg.CycleTime, _ = time.ParseDuration(d)
 				}
@@ -80,6 +85,13 @@ func replay(tb testing.TB, text string) string {
 		}
 	})
 	return out.String()
+}
+
+// configured is a configuration of testdata.
+func configured(file string) *config.KubeSchedulerConfiguration {
+	cfg := clienttest.Must(configuration.Read(clienttest.Must(os.ReadFile("testdata/configuration/" + file))))
+	clienttest.Must(0, scheduler.Check(cfg))
+	return cfg
 }
 
 func flags(f []string) map[string]string {
@@ -143,6 +155,10 @@ func (e *env) do(t *sim.Task, f []string) {
 		fresh := node(f[1], flags(f[2:]))
 		n.Labels, n.Spec = fresh.Labels, fresh.Spec
 		clienttest.Must(client.Update(t, e.c, client.Nodes, "", n))
+	case "configure": // a scheduler with another configuration takes over
+		e.p.Kill()
+		e.p = e.Kernel.NewProcess(trace.Lane{Component: trace.CompScheduler})
+		e.sched = scheduler.Start(e.p, e.c, scheduler.Config{NoElection: true, Configuration: configured(f[1])})
 	case "sleep":
 		d, err := time.ParseDuration(f[1])
 		clienttest.Must(d, err)

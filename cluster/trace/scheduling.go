@@ -30,7 +30,32 @@ var (
 		"The scheduler's binding was accepted or refused by the API server.",
 		"spec.nodeName of the pod.",
 		"pkg/scheduler/schedule_one.go bindingCycle")
+	SchedConfigured = define[SchedConfiguration]("sched.config", GrainDecision,
+		"kube-scheduler was given a configuration; it is started with it.",
+		"The profiles, and the next decision.",
+		"cmd/kube-scheduler/app/options/configfile.go")
 )
+
+// SchedConfiguration is what a configuration comes to.
+type SchedConfiguration struct {
+	File     bool // there is a file; else it is upstream's defaults
+	Profiles []SchedProfile
+}
+
+// SchedProfile serves the pods of one schedulerName.
+type SchedProfile struct {
+	Name       string
+	Percentage int            `json:",omitempty"` // of nodes to find before scoring; 0 goes by their number
+	Points     []SchedPlugins // those that have plugins
+	Absent     []string       `json:",omitempty"` // plugins whose work nothing does here
+}
+
+// SchedPlugins are the plugins of an extension point in the order in which they run; scores
+// with their weights: "NodeResourcesFit 1".
+type SchedPlugins struct {
+	Point   string
+	Plugins []string
+}
 
 // SchedQueueMove is one pod changing queue. The sizes are those after the move.
 type SchedQueueMove struct {

@@ -85,6 +85,17 @@ func init() {
 		return fmt.Sprintf("%s holds the lease %s: it is the active one%s", p.Holder, p.Lease, tail(", after ", p.Previous))
 	})
 
+	say(trace.SchedConfigured, func(_ *trace.Event, p *trace.SchedConfiguration) string {
+		var names []string
+		for _, profile := range p.Profiles {
+			names = append(names, profile.Name)
+		}
+		from := "a configuration file"
+		if !p.File {
+			from = "the default configuration"
+		}
+		return fmt.Sprintf("kube-scheduler gets %s, which serves schedulerName %s", from, joined(names))
+	})
 	say(trace.SchedQueue, explainSchedQueue)
 	say(trace.SchedCycle, func(e *trace.Event, p *trace.SchedCycleStart) string {
 		return fmt.Sprintf("the scheduler takes up %s, attempt %d, with %s to choose from", p.Pod, p.Attempt, count(p.Nodes, "node"))

@@ -5,6 +5,9 @@ import "kviz/cluster/trace"
 const maxCycles = 50
 
 func init() {
+	on(trace.SchedConfigured, func(b *Builder, e *trace.Event, p *trace.SchedConfiguration) {
+		b.s.Scheduler.Configured, b.s.Scheduler.ConfiguredBy = p, e.ID
+	})
 	on(trace.SchedQueue, schedQueue)
 	on(trace.SchedCycle, schedCycle)
 	on(trace.SchedPoint, func(b *Builder, e *trace.Event, p *trace.ExtensionPoint) {

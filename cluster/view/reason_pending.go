@@ -25,8 +25,12 @@ func (s *State) podPending(o *Object) *Reason {
 		}
 		return sentence("%sit is not scheduled before its scheduling gates are taken off: %s", is, joined(names))
 	}
-	if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
-		return sentence("%sno scheduler here serves schedulerName %q; kube-scheduler serves %s", is, name, corev1.DefaultSchedulerName)
+	if name := orElse(pod.Spec.SchedulerName, corev1.DefaultSchedulerName); !slices.Contains(s.Scheduler.serves(), name) {
+		a := sentence("%sno scheduler here serves schedulerName %q; kube-scheduler serves %s", is, name, joined(s.Scheduler.serves()))
+		if by := s.Scheduler.ConfiguredBy; !by.IsZero() {
+			a.From = append(a.From, Keeper{What: "kube-scheduler's configuration", Event: by})
+		}
+		return a
 	}
 	if p, down := s.down(trace.CompScheduler); down {
 		a := sentence("%sthe scheduler is not running, so nobody chooses a node for it", is)

@@ -4,6 +4,8 @@ import (
 	"sort"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/trace"
 )
 
@@ -15,8 +17,24 @@ type Scheduler struct {
 	Cycles        uint64 // cycles begun since the start
 	Bound         uint64 // pods bound since the start
 
+	// Configured is the last configuration that it was given; nil: the defaults.
+	Configured   *trace.SchedConfiguration
+	ConfiguredBy trace.ID
+
 	pods   table[string, *SchedPod]
 	cycles table[uint64, *Cycle]
+}
+
+// serves are the schedulerNames that its profiles serve.
+func (s *Scheduler) serves() []string {
+	if s.Configured == nil {
+		return []string{corev1.DefaultSchedulerName}
+	}
+	var names []string
+	for _, p := range s.Configured.Profiles {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // SchedPod is a pod in one of the scheduler's queues.

@@ -422,6 +422,9 @@ func people() {
 			return l
 		})
 	}
+	on(trace.SchedConfigured, func(*trace.Event, *trace.SchedConfiguration, *view.State) Light {
+		return Light{From: scene.Scheduler, Class: Works, Glyph: '◉', Role: theme.Busy, Label: "configured", Rank: Command}
+	})
 	on(trace.ProcessPanic, func(e *trace.Event, _ *trace.Panicked, s *view.State) Light {
 		return Light{From: PlaceOf(e.Lane, s), Class: Faults, Glyph: '✗', Role: theme.Bad, Label: "panic", Rank: Fault}
 	})

@@ -22,7 +22,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Scheduling, How: simulated.Absent,
-	What: "pod groups, dynamic resources and extenders",
+	What: "pod groups, dynamic resources, extenders and opportunistic batching",
 })
 
 // The extension points, in the order a pod meets them.

@@ -43,7 +43,7 @@ func TestCyclesAreUpstreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rejected, scored, failed, bindings, reasons := 0, 0, 0, 0, map[string]int{}
 			for i := range *cases {
-				r, s, f, b := cycles(t, *first+uint64(i), c, reasons)
+				r, s, f, b := cycles(t, *first+uint64(i), c, usual, reasons)
 				rejected, scored, failed, bindings = rejected+r, scored+s, failed+f, bindings+b
 			}
 			t.Logf("%d rejections, %d scored nodes, %d errors, %d bindings that wait for claims", rejected, scored, failed, bindings)
@@ -61,7 +61,7 @@ func TestCyclesAreUpstreams(t *testing.T) {
 }
 
 // cycles schedules a few pods in a random cluster.
-func cycles(t *testing.T, seed uint64, c class, reasons map[string]int) (rejected, scored, failed, bindings int) {
+func cycles(t *testing.T, seed uint64, c class, p configured, reasons map[string]int) (rejected, scored, failed, bindings int) {
 	t.Helper()
 	d := roll(seed, c)
 	clienttest.Run(t, seed, func(b *clienttest.Bench, task *sim.Task) {
@@ -72,7 +72,7 @@ func cycles(t *testing.T, seed uint64, c class, reasons map[string]int) (rejecte
 				clienttest.Must(0, api.Delete(task, client.Pods, o.(*corev1.Pod).Namespace, o.(*corev1.Pod).Name, metav1.DeleteOptions{}))
 			}
 		}
-		scheduler.Start(b.Kernel.NewProcess(trace.Lane{Component: trace.CompScheduler}), api, scheduler.Config{NoElection: true})
+		scheduler.Start(b.Kernel.NewProcess(trace.Lane{Component: trace.CompScheduler}), api, scheduler.Config{NoElection: true, Configuration: p.config})
 		task.Sleep(20 * time.Millisecond)
 		for range 3 {
 			before, seen := stored(b), len(b.Events)
@@ -80,7 +80,7 @@ func cycles(t *testing.T, seed uint64, c class, reasons map[string]int) (rejecte
 			task.Sleep(20 * time.Millisecond)
 			gotVerdicts, gotScores, decision := told(b.Events[seen:], pod.Namespace+"/"+pod.Name)
 			dropZeros(gotScores)
-			want, wantScores := newKubernetes(before).schedule(pod)
+			want, wantScores := newConfigured(before, p).schedule(pod)
 			wantVerdicts := want.verdicts
 			switch {
 			case want.failed != "":

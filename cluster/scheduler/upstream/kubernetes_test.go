@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
@@ -19,20 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/imagelocality"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodedeclaredfeatures"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodename"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumerestrictions"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 
 	"kviz/cluster/client/clienttest"
 )
@@ -64,7 +52,7 @@ type kubernetes struct {
 	nodes   []fwk.NodeInfo
 	claimed map[string]bool // the claims that pods on nodes name
 	plugins []fwk.Plugin
-	weights map[string]int64
+	points  *config.Plugins // where they run, with which weights
 }
 
 func (k *kubernetes) SnapshotSharedLister() fwk.SharedLister                 { return k }
@@ -117,11 +105,11 @@ func (k *kubernetes) Get(name string) (fwk.NodeInfo, error) {
 	return nil, errors.New("no node " + name)
 }
 
-func newKubernetes(w *world) *kubernetes {
-	k := &kubernetes{factory: informers.NewSharedInformerFactory(nil, 0), claimed: map[string]bool{}, weights: map[string]int64{
-		"TaintToleration": 3, "NodeAffinity": 2, "NodeResourcesFit": 1, "PodTopologySpread": 2, "InterPodAffinity": 2,
-		"VolumeBinding": 1, "NodeResourcesBalancedAllocation": 1, "ImageLocality": 1,
-	}}
+func newKubernetes(w *world) *kubernetes { return newConfigured(w, usual) }
+
+// newConfigured is it with a profile.
+func newConfigured(w *world, p configured) *kubernetes {
+	k := &kubernetes{factory: informers.NewSharedInformerFactory(nil, 0), claimed: map[string]bool{}, points: p.points}
 	for _, n := range w.nodes {
 		k.nodes = append(k.nodes, nodeInfo(n, w.pods))
 	}
@@ -137,31 +125,19 @@ func newKubernetes(w *world) *kubernetes {
 	fill(k.factory.Core().V1().Namespaces().Informer(), w.namespaces)
 	fill(k.factory.Core().V1().Services().Informer(), w.services)
 	fill(k.factory.Apps().V1().ReplicaSets().Informer(), w.replicaSets)
-	resources := []config.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
-	k.add(nodename.New, nil)
-	k.add(nodeunschedulable.New, nil)
-	k.add(tainttoleration.New, nil)
-	k.add(nodeaffinity.New, &config.NodeAffinityArgs{})
-	k.add(nodeports.New, nil)
-	k.add(noderesources.NewFit, &config.NodeResourcesFitArgs{ScoringStrategy: &config.ScoringStrategy{Type: config.LeastAllocated, Resources: resources}})
-	k.add(volumerestrictions.New, nil)
-	k.add(nodevolumelimits.NewCSI, nil)
-	k.add(volumebinding.New, &config.VolumeBindingArgs{BindTimeoutSeconds: 600, Shape: []config.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}})
-	k.add(volumezone.New, nil)
-	k.add(podtopologyspread.New, &config.PodTopologySpreadArgs{DefaultingType: config.SystemDefaulting})
-	k.add(interpodaffinity.New, &config.InterPodAffinityArgs{HardPodAffinityWeight: 1})
-	k.add(noderesources.NewBalancedAllocation, &config.NodeResourcesBalancedAllocationArgs{Resources: resources})
-	k.add(nodedeclaredfeatures.New, nil)
-	k.plugins = append(k.plugins, clienttest.Must(imagelocality.New(context.Background(), nil, k)))
+	for _, name := range slices.Sorted(maps.Keys(makers)) {
+		k.plugins = append(k.plugins, clienttest.Must(makers[name](context.Background(), p.args[name], k, gates)))
+	}
 	return k
 }
 
-// gates are Kubernetes' features as they are by default.
-var gates = feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-
-func (k *kubernetes) add(make func(context.Context, runtime.Object, fwk.Handle, feature.Features) (fwk.Plugin, error), args runtime.Object) {
-	k.plugins = append(k.plugins, clienttest.Must(make(context.Background(), args, k, gates)))
-}
+// gates are Kubernetes' features as they are by default, without extended resources that are
+// claimed: there are no DeviceClasses.
+var gates = func() feature.Features {
+	f := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	f.EnableDRAExtendedResource = false
+	return f
+}()
 
 func fill[T any](i cache.SharedIndexInformer, objects []T) {
 	for _, o := range objects {
@@ -215,6 +191,14 @@ func (k *kubernetes) addImages(w *world) {
 	}
 }
 
+// at are the plugins of an extension point, in the order in which they run.
+func at[T fwk.Plugin](k *kubernetes, set config.PluginSet) (list []T) {
+	for _, e := range set.Enabled {
+		list = append(list, k.plugin(e.Name).(T))
+	}
+	return list
+}
+
 // cycle is what the filters of a cycle say.
 type cycle struct {
 	k        *kubernetes
@@ -230,19 +214,17 @@ type cycle struct {
 func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
 	ctx := context.Background()
 	c := &cycle{k: k, state: framework.NewCycleState(), skipped: sets.New[string](), verdicts: map[string]verdict{}, statuses: map[string]*fwk.Status{}}
-	for _, pl := range k.plugins {
-		if pre, ok := pl.(fwk.PreFilterPlugin); ok {
-			_, st := pre.PreFilter(ctx, c.state, pod, k.nodes)
-			switch {
-			case st.IsSkip():
-				c.skipped.Insert(pl.Name())
-			case st.IsRejected():
-				c.rejected = st.Message()
-				return c
-			case !st.IsSuccess():
-				c.failed = fmt.Sprintf("running PreFilter plugin %q: %s", pl.Name(), st.Message())
-				return c
-			}
+	for _, pl := range at[fwk.PreFilterPlugin](k, k.points.PreFilter) {
+		_, st := pl.PreFilter(ctx, c.state, pod, k.nodes)
+		switch {
+		case st.IsSkip():
+			c.skipped.Insert(pl.Name())
+		case st.IsRejected():
+			c.rejected = st.Message()
+			return c
+		case !st.IsSuccess():
+			c.failed = fmt.Sprintf("running PreFilter plugin %q: %s", pl.Name(), st.Message())
+			return c
 		}
 	}
 	for _, n := range k.nodes {
@@ -262,11 +244,12 @@ func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
 }
 
 func (c *cycle) filter(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, n fwk.NodeInfo) *fwk.Status {
-	for _, pl := range c.k.plugins {
-		if f, ok := pl.(fwk.FilterPlugin); ok && !c.skipped.Has(pl.Name()) {
-			if st := f.Filter(ctx, state, pod, n); !st.IsSuccess() {
-				return st.WithPlugin(pl.Name())
-			}
+	for _, pl := range at[fwk.FilterPlugin](c.k, c.k.points.Filter) {
+		if c.skipped.Has(pl.Name()) {
+			continue
+		}
+		if st := pl.Filter(ctx, state, pod, n); !st.IsSuccess() {
+			return st.WithPlugin(pl.Name())
 		}
 	}
 	return nil
@@ -286,17 +269,18 @@ func (k *kubernetes) score(ctx context.Context, state fwk.CycleState, pod *corev
 	for _, n := range nodes {
 		all[n.Node().Name] = scores{}
 	}
-	for _, pl := range k.plugins {
-		s, ok := pl.(fwk.ScorePlugin)
-		if !ok {
-			continue
+	skipped := sets.New[string]()
+	for _, pl := range at[fwk.PreScorePlugin](k, k.points.PreScore) {
+		if st := pl.PreScore(ctx, state, pod, nodes); st.IsSkip() {
+			skipped.Insert(pl.Name())
+		} else if !st.IsSuccess() {
+			panic(pl.Name() + ": " + st.Message())
 		}
-		if pre, ok := pl.(fwk.PreScorePlugin); ok {
-			if st := pre.PreScore(ctx, state, pod, nodes); st.IsSkip() {
-				continue
-			} else if !st.IsSuccess() {
-				panic(pl.Name() + ": " + st.Message())
-			}
+	}
+	for i, s := range at[fwk.ScorePlugin](k, k.points.Score) {
+		pl, weight := s.(fwk.Plugin), int64(k.points.Score.Enabled[i].Weight)
+		if skipped.Has(pl.Name()) {
+			continue
 		}
 		list := make(fwk.NodeScoreList, len(nodes))
 		for i, n := range nodes {
@@ -313,7 +297,7 @@ func (k *kubernetes) score(ctx context.Context, state fwk.CycleState, pod *corev
 			}
 		}
 		for _, l := range list {
-			weighted := l.Score * k.weights[pl.Name()]
+			weighted := l.Score * weight
 			all[l.Name][pl.Name()] = score{all[l.Name][pl.Name()].raw, l.Score, weighted}
 			total := all[l.Name]["total"]
 			total.weighted += weighted
@@ -335,4 +319,9 @@ func dropZeros(all map[string]scores) {
 	for _, s := range all {
 		delete(s, "VolumeBinding")
 	}
+}
+
+// emptyFactory has listers of nothing.
+func emptyFactory() informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactory(nil, 0)
 }

@@ -16,6 +16,7 @@ type class struct {
 	name                               string
 	core, spread, affinity, replicated bool
 	volumes                            bool
+	gpus                               bool // extended resources
 }
 
 var classes = []class{
@@ -93,6 +94,10 @@ func (d *dice) node(name string) *corev1.Node {
 		corev1.ResourcePods: resource.MustParse(of(d, "4", "110")), corev1.ResourceCPU: resource.MustParse(of(d, "1", "4", "8")),
 		corev1.ResourceMemory: resource.MustParse(of(d, "1Gi", "3Gi", "16Gi")),
 	}
+	if d.gpus && d.one(2) {
+		n.Status.Allocatable["example.com/gpu"] = resource.MustParse(of(d, "2", "8"))
+		n.Status.Allocatable[corev1.ResourceEphemeralStorage] = resource.MustParse(of(d, "10Gi", "40Gi"))
+	}
 	for _, image := range []corev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 400 << 20}, {Names: []string{"db:2"}, SizeBytes: 2000 << 20}} {
 		if d.one(3) {
 			n.Status.Images = append(n.Status.Images, image)
@@ -117,6 +122,11 @@ func (d *dice) pod() *corev1.Pod {
 	if !d.one(3) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse(of(d, "50m", "250m", "1")), corev1.ResourceMemory: resource.MustParse(of(d, "64Mi", "300Mi")),
+		}
+	}
+	if d.gpus && d.one(2) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
+			"example.com/gpu": resource.MustParse(of(d, "1", "2")), corev1.ResourceEphemeralStorage: resource.MustParse(of(d, "1Gi", "8Gi")), corev1.ResourceCPU: resource.MustParse("100m"),
 		}
 	}
 	if d.core {

@@ -24,6 +24,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/sim"
@@ -45,11 +46,8 @@ const (
 	ErrReasonNotHelpful = "Preemption is not helpful for scheduling"
 )
 
-// How many candidates are enough (DefaultPreemptionArgs).
-const (
-	minCandidateNodesPercentage = 10
-	minCandidateNodesAbsolute   = 100
-)
+// usual is how many candidates are enough by upstream's defaults.
+var usual = config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 10, MinCandidateNodesAbsolute: 100}
 
 // Cluster is what the plugin needs of the scheduler.
 type Cluster interface {
@@ -64,7 +62,10 @@ type Cluster interface {
 }
 
 // DefaultPreemption is the plugin.
-type DefaultPreemption struct{ Cluster Cluster }
+type DefaultPreemption struct {
+	Cluster Cluster
+	Args    *config.DefaultPreemptionArgs // nil: upstream's defaults
+}
 
 var (
 	noVictims  = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable, ErrReasonNoVictims)
@@ -192,7 +193,8 @@ func (pl *DefaultPreemption) findCandidates(t *sim.Task, state *framework.CycleS
 		return nil, why
 	}
 	budgets := parsed(pl.Cluster.Budgets())
-	enough := min(max(len(potential)*minCandidateNodesPercentage/100, minCandidateNodesAbsolute), len(potential))
+	args := cmp.Or(pl.Args, &usual)
+	enough := min(max(len(potential)*int(args.MinCandidateNodesPercentage)/100, int(args.MinCandidateNodesAbsolute)), len(potential))
 	offset := t.Rand().IntN(len(potential))
 	var kind, violating []candidate
 	for i := 0; i < len(potential) && (len(kind) == 0 || len(kind)+len(violating) < enough); i++ {

@@ -47,6 +47,11 @@ type wanted struct {
 
 // PreScore looks the images up once.
 func (pl *ImageLocality) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
+	state.Write(stateKey, pl.wants(pod))
+	return nil
+}
+
+func (pl *ImageLocality) wants(pod *corev1.Pod) *wanted {
 	names := images(pod)
 	w := &wanted{images: len(names), nodes: pl.Nodes()}
 	for _, name := range names {
@@ -54,8 +59,16 @@ func (pl *ImageLocality) PreScore(state *framework.CycleState, pod *corev1.Pod, 
 			w.known = append(w.known, s)
 		}
 	}
-	state.Write(stateKey, w)
-	return nil
+	return w
+}
+
+// wanted is what PreScore has looked up, or would where the profile has no PreScore of this plugin:
+// upstream's has none.
+func (pl *ImageLocality) wanted(state *framework.CycleState, pod *corev1.Pod) *wanted {
+	if w := framework.Read[*wanted](state, stateKey); w != nil {
+		return w
+	}
+	return pl.wants(pod)
 }
 
 func images(pod *corev1.Pod) []string {
@@ -84,8 +97,8 @@ func NormalizedName(image string) string {
 
 // Score is between 0 and 100 for between 23 MB and 1000 MB a container that
 // need not be pulled.
-func (pl *ImageLocality) Score(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
-	w := framework.Read[*wanted](state, stateKey)
+func (pl *ImageLocality) Score(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) int64 {
+	w := pl.wanted(state, pod)
 	return Priority(w.present(node), w.images)
 }
 
@@ -107,7 +120,7 @@ func Priority(sum int64, images int) int64 {
 }
 
 // ExplainScore names the bytes.
-func (pl *ImageLocality) ExplainScore(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) string {
-	w := framework.Read[*wanted](state, stateKey)
+func (pl *ImageLocality) ExplainScore(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) string {
+	w := pl.wanted(state, pod)
 	return fmt.Sprintf("%d MB of the pod's images are here, scaled by how many nodes have them; 23 MB or less score 0", w.present(node)/mb)
 }

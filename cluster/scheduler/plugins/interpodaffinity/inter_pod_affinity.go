@@ -12,10 +12,12 @@
 package interpodaffinity
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/scheduler/framework"
 )
@@ -32,10 +34,6 @@ const (
 
 	filterKey = "PreFilter" + Name
 	scoreKey  = "PreScore" + Name
-
-	// hardPodAffinityWeight is what a required term of a pod that is there adds to a score
-	// (InterPodAffinityArgs).
-	hardPodAffinityWeight = 1
 )
 
 // Cluster is what the plugin reads of the scheduler's cache.
@@ -50,7 +48,15 @@ type Cluster interface {
 }
 
 // InterPodAffinity is the plugin.
-type InterPodAffinity struct{ Cluster Cluster }
+type InterPodAffinity struct {
+	Cluster Cluster
+	Args    *config.InterPodAffinityArgs // nil: upstream's defaults
+}
+
+// usual are upstream's defaults: what a required term of a pod that is there adds to a score.
+var usual = config.InterPodAffinityArgs{HardPodAffinityWeight: 1}
+
+func (pl *InterPodAffinity) args() *config.InterPodAffinityArgs { return cmp.Or(pl.Args, &usual) }
 
 var skip = framework.NewStatus(Name, framework.Skip)
 

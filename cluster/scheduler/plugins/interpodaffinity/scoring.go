@@ -15,12 +15,13 @@ type scoreState struct {
 	preferred []framework.WeightedAffinityTerm
 	anti      []framework.WeightedAffinityTerm
 	weights   map[string]map[string]int64 // by label and value
+	hard      int64                       // weight of a required term of a pod that is there
 }
 
 // PreScore adds up the weights of the preferred terms that match, the pod's own and those of
 // the pods that are there; anti-affinity counts against a domain.
 func (pl *InterPodAffinity) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
-	s := &scoreState{}
+	s := &scoreState{hard: int64(pl.args().HardPodAffinityWeight)}
 	// A pod that prefers nothing itself is of interest only to pods that do.
 	nodes, everyone := pl.Cluster.NodesWithAffinity(), false
 	if a := affinityOf(state, pod); a != nil {
@@ -32,7 +33,7 @@ func (pl *InterPodAffinity) PreScore(state *framework.CycleState, pod *corev1.Po
 			nodes, everyone = pl.Cluster.Nodes(), true
 		}
 	}
-	if len(nodes) == 0 {
+	if len(nodes) == 0 || pl.args().IgnorePreferredTermsOfExistingPods && !everyone {
 		return skip
 	}
 	s.namespace = pl.Cluster.NamespaceLabels(pod.Namespace)
@@ -60,7 +61,9 @@ func (s *scoreState) count(pod *corev1.Pod, there *framework.PodInfo, node *core
 	s.addAll(s.anti, there.Pod, nil, node, -1)
 	if a := there.Affinity; a != nil {
 		for i := range a.Required {
-			s.add(&a.Required[i], pod, s.namespace, node, hardPodAffinityWeight)
+			if s.hard > 0 {
+				s.add(&a.Required[i], pod, s.namespace, node, s.hard)
+			}
 		}
 		s.addAll(a.Preferred, pod, s.namespace, node, 1)
 		s.addAll(a.PreferredAnti, pod, s.namespace, node, -1)

@@ -23,6 +23,8 @@ const (
 	Name = "NodeAffinity"
 	// ErrReasonPod is why a node is rejected.
 	ErrReasonPod = "node(s) didn't match Pod's node affinity/selector"
+	// ErrReasonEnforced is why a node is that addedAffinity keeps out.
+	ErrReasonEnforced = "node(s) didn't match scheduler-enforced node affinity"
 	// ErrReasonConflict is why a pod that asks for two nodes at once is.
 	ErrReasonConflict = "pod affinity terms conflict"
 
@@ -31,11 +33,37 @@ const (
 )
 
 // NodeAffinity is the plugin.
-type NodeAffinity struct{}
+type NodeAffinity struct {
+	// What every pod of the profile requires and prefers besides what it says itself
+	// (NodeAffinityArgs.addedAffinity); nil: nothing.
+	added     *nodeaffinity.NodeSelector
+	preferred *nodeaffinity.PreferredSchedulingTerms
+}
+
+// New is the plugin with an affinity that it adds to every pod's own; nil is none.
+func New(added *corev1.NodeAffinity) (*NodeAffinity, error) {
+	pl := &NodeAffinity{}
+	if added == nil {
+		return pl, nil
+	}
+	var err error
+	if ns := added.RequiredDuringSchedulingIgnoredDuringExecution; ns != nil {
+		if pl.added, err = nodeaffinity.NewNodeSelector(ns); err != nil {
+			return nil, fmt.Errorf("parsing addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: %w", err)
+		}
+	}
+	if terms := added.PreferredDuringSchedulingIgnoredDuringExecution; len(terms) > 0 {
+		if pl.preferred, err = nodeaffinity.NewPreferredSchedulingTerms(terms); err != nil {
+			return nil, fmt.Errorf("parsing addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: %w", err)
+		}
+	}
+	return pl, nil
+}
 
 var (
 	skip     = framework.NewStatus(Name, framework.Skip)
 	rejected = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable, ErrReasonPod)
+	enforced = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable, ErrReasonEnforced)
 	conflict = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable, ErrReasonConflict)
 )
 
@@ -58,10 +86,10 @@ func Fits(pod *corev1.Pod, node *corev1.Node) bool {
 
 // PreFilter parses the selector once; a pod whose every term names nodes (as a
 // DaemonSet's do) is judged on those alone.
-func (*NodeAffinity) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
+func (pl *NodeAffinity) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	a := affinity(pod)
 	required := a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil
-	if !required && pod.Spec.NodeSelector == nil {
+	if !required && pl.added == nil && pod.Spec.NodeSelector == nil {
 		return nil, skip
 	}
 	state.Write(filterKey, nodeaffinity.GetRequiredNodeAffinity(pod))
@@ -109,7 +137,10 @@ func namedNodes(term *corev1.NodeSelectorTerm) map[string]bool {
 }
 
 // Filter rejects nodes that do not match.
-func (*NodeAffinity) Filter(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+func (pl *NodeAffinity) Filter(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+	if pl.added != nil && !pl.added.Match(node.Node) {
+		return enforced
+	}
 	required, ok := state.Read(filterKey).(nodeaffinity.RequiredNodeAffinity)
 	if !ok {
 		required = nodeaffinity.GetRequiredNodeAffinity(pod)
@@ -122,25 +153,40 @@ func (*NodeAffinity) Filter(state *framework.CycleState, pod *corev1.Pod, node *
 }
 
 // PreScore parses the preferred terms.
-func (*NodeAffinity) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
-	a := affinity(pod)
-	if a == nil || a.PreferredDuringSchedulingIgnoredDuringExecution == nil {
-		return skip
-	}
-	terms, err := nodeaffinity.NewPreferredSchedulingTerms(a.PreferredDuringSchedulingIgnoredDuringExecution)
+func (pl *NodeAffinity) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
+	terms, err := preferred(pod)
 	if err != nil {
 		return framework.AsStatus(Name, err)
+	}
+	if terms == nil && pl.preferred == nil {
+		return skip
 	}
 	state.Write(scoreKey, terms)
 	return nil
 }
 
-// Score is the sum of the weights of the preferred terms that match.
-func (*NodeAffinity) Score(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
-	if terms := framework.Read[*nodeaffinity.PreferredSchedulingTerms](state, scoreKey); terms != nil {
-		return terms.Score(node.Node)
+// preferred are the terms that the pod prefers, nil if it has none.
+func preferred(pod *corev1.Pod) (*nodeaffinity.PreferredSchedulingTerms, error) {
+	a := affinity(pod)
+	if a == nil || a.PreferredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil, nil
 	}
-	return 0
+	return nodeaffinity.NewPreferredSchedulingTerms(a.PreferredDuringSchedulingIgnoredDuringExecution)
+}
+
+// Score is the sum of the weights of the preferred terms that match.
+func (pl *NodeAffinity) Score(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) (sum int64) {
+	if pl.preferred != nil {
+		sum = pl.preferred.Score(node.Node)
+	}
+	terms, ok := state.Read(scoreKey).(*nodeaffinity.PreferredSchedulingTerms)
+	if !ok { // where the profile has no PreScore of this plugin
+		terms, _ = preferred(pod)
+	}
+	if terms != nil {
+		sum += terms.Score(node.Node)
+	}
+	return sum
 }
 
 // NormalizeScore gives the best node 100.
@@ -154,15 +200,15 @@ func (pl *NodeAffinity) ExplainScore(state *framework.CycleState, pod *corev1.Po
 }
 
 // EventsToRegister: a node that is new or has other labels.
-func (*NodeAffinity) EventsToRegister() []framework.ClusterEventWithHint {
+func (pl *NodeAffinity) EventsToRegister() []framework.ClusterEventWithHint {
 	return []framework.ClusterEventWithHint{
-		{Event: framework.ClusterEvent{Resource: framework.Node, Action: framework.Add | framework.UpdateNodeLabel}, Hint: afterNodeChange},
+		{Event: framework.ClusterEvent{Resource: framework.Node, Action: framework.Add | framework.UpdateNodeLabel}, Hint: pl.afterNodeChange},
 	}
 }
 
-func afterNodeChange(pod *corev1.Pod, old, new runtime.Object) bool {
+func (pl *NodeAffinity) afterNodeChange(pod *corev1.Pod, old, new runtime.Object) bool {
 	is, ok := new.(*corev1.Node)
-	if !ok || !Fits(pod, is) {
+	if !ok || pl.added != nil && !pl.added.Match(is) || !Fits(pod, is) {
 		return false
 	}
 	was, _ := old.(*corev1.Node)

@@ -122,7 +122,7 @@ func TestHints(t *testing.T) {
 		"label removed":               {ssd, hdd, false},
 		"matched before, and does so": {ssd, ssd, false},
 	} {
-		if got := afterNodeChange(pod, tt.old, tt.new); got != tt.want {
+		if got := (&NodeAffinity{}).afterNodeChange(pod, tt.old, tt.new); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

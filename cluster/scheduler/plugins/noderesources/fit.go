@@ -8,7 +8,8 @@
 //
 // Mirrors pkg/scheduler/framework/plugins/noderesources.
 //
-// Start reading at [Fits], then [Fit.Score].
+// Start reading at [Fits], then [Fit.Score]; what is configured otherwise than by default is in
+// strategy.go.
 package noderesources
 
 import (
@@ -17,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/scheduler/framework"
 )
@@ -32,17 +34,12 @@ const (
 	scoreKey = "PreScore" + Name
 )
 
-// Strategy is how Fit scores.
-type Strategy string
-
-// The scoring strategies (NodeResourcesFitArgs.scoringStrategy.type).
-const (
-	LeastAllocated Strategy = "LeastAllocated" // prefers empty nodes: spreads; the default
-	MostAllocated  Strategy = "MostAllocated"  // prefers full nodes: packs
-)
-
-// Fit is the plugin NodeResourcesFit. The zero value is LeastAllocated.
-type Fit struct{ Strategy Strategy }
+// Fit is the plugin NodeResourcesFit. The zero value is LeastAllocated, which prefers
+// empty nodes, by cpu and memory.
+type Fit struct {
+	args     *config.NodeResourcesFitArgs
+	strategy *strategy // nil: LeastAllocated by cpu and memory
+}
 
 // Name is [Name].
 func (*Fit) Name() string { return Name }
@@ -64,6 +61,11 @@ var commonReasons = map[corev1.ResourceName]string{
 
 // Fits lists what a node lacks for the request; nothing means that it fits.
 func Fits(want *framework.Resource, node *framework.NodeInfo) []Insufficient {
+	return fits(want, node, nil)
+}
+
+// fits is Fits without the extended resources that are ignored.
+func fits(want *framework.Resource, node *framework.NodeInfo, ignored func(corev1.ResourceName) bool) []Insufficient {
 	var lacks []Insufficient
 	if pods := node.PodCount; pods+1 > node.Allocatable.AllowedPodNumber {
 		lacks = append(lacks, Insufficient{Resource: corev1.ResourcePods, Reason: ErrReasonPods, Requested: 1, Used: int64(pods), Capacity: int64(node.Allocatable.AllowedPodNumber)})
@@ -84,7 +86,9 @@ func Fits(want *framework.Resource, node *framework.NodeInfo) []Insufficient {
 	if len(want.ScalarResources) > 0 {
 		names := make([]corev1.ResourceName, 0, len(want.ScalarResources))
 		for name := range want.ScalarResources {
-			names = append(names, name)
+			if ignored == nil || !ignored(name) {
+				names = append(names, name)
+			}
 		}
 		slices.Sort(names)
 		for _, name := range names {
@@ -101,8 +105,8 @@ func (*Fit) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framewo
 }
 
 // Filter rejects nodes without enough left; all lacking resources are named.
-func (*Fit) Filter(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) *framework.Status {
-	lacks := Fits(framework.Read[*framework.Resource](state, stateKey), node)
+func (f *Fit) Filter(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) *framework.Status {
+	lacks := fits(framework.Read[*framework.Resource](state, stateKey), node, f.ignored())
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -122,22 +126,34 @@ func (*Fit) Filter(state *framework.CycleState, _ *corev1.Pod, node *framework.N
 // count here, though it does in Filter and on the nodes: upstream's NewFit does not
 // tell its scorer of enablePodLevelResources.
 func (*Fit) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
+	state.Write(scoreKey, scored(pod, state))
+	return nil
+}
+
+func scored(pod *corev1.Pod, state *framework.CycleState) *framework.Resource {
 	requests := state.NonZeroRequests(pod)
 	if pod.Spec.Resources != nil {
 		own := framework.ContainerRequests(pod)
 		requests = &own
 	}
-	state.Write(scoreKey, requests)
-	return nil
+	return requests
 }
 
-// Score is the mean over CPU and memory of the part that would be left
-// (LeastAllocated) or taken (MostAllocated), of 100.
-func (f *Fit) Score(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
-	cpu, memory := after(framework.Read[*framework.Resource](state, scoreKey), &node.NonZeroRequested, node)
-	if f.Strategy == MostAllocated {
-		return mean(cpu, memory, mostRequested)
+// requests are what PreScore has added up, or would where the profile has no PreScore of this plugin.
+func (f *Fit) requests(state *framework.CycleState, pod *corev1.Pod) *framework.Resource {
+	if r := framework.Read[*framework.Resource](state, scoreKey); r != nil {
+		return r
 	}
+	return scored(pod, state)
+}
+
+// Score is the mean over CPU and memory of the part that would be left, of 100; or what
+// another strategy comes to.
+func (f *Fit) Score(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) int64 {
+	if f.strategy != nil {
+		return f.strategy.score(f.requests(state, pod), node)
+	}
+	cpu, memory := after(f.requests(state, pod), &node.NonZeroRequested, node)
 	return mean(cpu, memory, leastRequested)
 }
 
@@ -176,21 +192,20 @@ func mostRequested(u use) int64 {
 }
 
 // ExplainScore shows the arithmetic.
-func (f *Fit) ExplainScore(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) string {
-	cpu, memory := after(framework.Read[*framework.Resource](state, scoreKey), &node.NonZeroRequested, node)
-	what, score := "left", leastRequested
-	if f.Strategy == MostAllocated {
-		what, score = "taken", mostRequested
+func (f *Fit) ExplainScore(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) string {
+	if f.strategy != nil {
+		return f.strategy.explain(f.requests(state, pod), node)
 	}
-	return fmt.Sprintf("with the pod: cpu %dm of %dm, %d %% %s; memory %dMi of %dMi, %d %% %s; the mean counts",
-		cpu.used, cpu.capacity, percent(cpu, score), what, memory.used>>20, memory.capacity>>20, percent(memory, score), what)
+	cpu, memory := after(f.requests(state, pod), &node.NonZeroRequested, node)
+	return fmt.Sprintf("with the pod: cpu %dm of %dm, %d %% left; memory %dMi of %dMi, %d %% left; the mean counts",
+		cpu.used, cpu.capacity, percent(cpu), memory.used>>20, memory.capacity>>20, percent(memory))
 }
 
-func percent(u use, score func(use) int64) int64 {
+func percent(u use) int64 {
 	if u.capacity == 0 {
 		return 0
 	}
-	return score(u)
+	return leastRequested(u)
 }
 
 // EventsToRegister: a pod goes or shrinks, a node comes or grows.

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/scheduler/framework"
 )
@@ -98,10 +99,11 @@ func TestScores(t *testing.T) {
 		},
 	} {
 		for _, s := range []struct {
-			strategy Strategy
+			strategy config.ScoringStrategyType
 			want     int64
-		}{{LeastAllocated, tt.least}, {MostAllocated, tt.most}} {
-			pl, state := &Fit{Strategy: s.strategy}, &framework.CycleState{}
+		}{{config.LeastAllocated, tt.least}, {config.MostAllocated, tt.most}} {
+			pl := NewFit(&config.NodeResourcesFitArgs{ScoringStrategy: &config.ScoringStrategy{Type: s.strategy, Resources: []config.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}}})
+			state := &framework.CycleState{}
 			pl.PreScore(state, tt.pod, nil)
 			if got := pl.Score(state, tt.pod, tt.node); got != s.want {
 				t.Errorf("%s: %s %d, want %d (%s)", name, s.strategy, got, s.want, pl.ExplainScore(state, tt.pod, tt.node))

@@ -45,10 +45,10 @@ func (s *filterState) CloneState() any {
 }
 
 // PreFilter counts the pods in each domain.
-func (*PodTopologySpread) PreFilter(state *framework.CycleState, pod *corev1.Pod, nodes []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
-	constraints, err := required(pod)
+func (pl *PodTopologySpread) PreFilter(state *framework.CycleState, pod *corev1.Pod, nodes []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
+	constraints, err := pl.required(pod)
 	if err != nil {
-		return nil, framework.AsStatus(Name, fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err))
+		return nil, framework.AsStatus(Name, fmt.Errorf("get constraints from pod: %w", err))
 	}
 	if len(constraints) == 0 {
 		return nil, skip

@@ -14,10 +14,13 @@
 package podtopologyspread
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/tainttoleration"
@@ -40,6 +43,12 @@ const (
 type PodTopologySpread struct {
 	Nodes   func() []*framework.NodeInfo
 	Objects Objects
+	Args    *config.PodTopologySpreadArgs // nil: upstream's defaults
+}
+
+// systemDefaulted reports whether pods without constraints have the system's.
+func (pl *PodTopologySpread) systemDefaulted() bool {
+	return pl.Args == nil || pl.Args.DefaultingType == config.SystemDefaulting
 }
 
 var skip = framework.NewStatus(Name, framework.Skip)
@@ -58,7 +67,8 @@ type constraint struct {
 	taints      corev1.NodeInclusionPolicy
 }
 
-// system are the constraints of a pod that has none (defaultingType: System).
+// system are the constraints of a pod that has none, unless the configuration lists others
+// (defaultingType: System).
 var system = []corev1.TopologySpreadConstraint{
 	{TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, MaxSkew: 3},
 	{TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway, MaxSkew: 5},
@@ -111,9 +121,44 @@ func withKeys(selector labels.Selector, keys []string, pod *corev1.Pod) labels.S
 	return labels.SelectorFromSet(own).Add(requirements...)
 }
 
-// required are the constraints that reject nodes. The default ones never do.
-func required(pod *corev1.Pod) ([]constraint, error) {
-	return parse(pod.Spec.TopologySpreadConstraints, pod, corev1.DoNotSchedule)
+// required are the constraints that reject nodes: the pod's own, or the default ones, of which
+// the system's never do.
+func (pl *PodTopologySpread) required(pod *corev1.Pod) ([]constraint, error) {
+	if len(pod.Spec.TopologySpreadConstraints) == 0 {
+		constraints, err := pl.defaults(pod, corev1.DoNotSchedule)
+		if err != nil {
+			return nil, fmt.Errorf("setting default hard topology spread constraints: %w", err)
+		}
+		return constraints, nil
+	}
+	constraints, err := parse(pod.Spec.TopologySpreadConstraints, pod, corev1.DoNotSchedule)
+	if err != nil {
+		return nil, fmt.Errorf("obtaining pod's hard topology spread constraints: %w", err)
+	}
+	return constraints, nil
+}
+
+// defaults are the constraints of a pod that has none of its own: they are about the pods of its
+// Services and of its controller.
+//
+// Mirrors common.go buildDefaultConstraints.
+func (pl *PodTopologySpread) defaults(pod *corev1.Pod, action corev1.UnsatisfiableConstraintAction) ([]constraint, error) {
+	list := system
+	if !pl.systemDefaulted() {
+		list = pl.Args.DefaultConstraints
+	}
+	constraints, err := parse(list, pod, action)
+	if err != nil || len(constraints) == 0 {
+		return nil, err
+	}
+	selector := defaultSelector(pl.Objects, pod)
+	if selector.Empty() {
+		return nil, nil
+	}
+	for i := range constraints {
+		constraints[i].selector = selector
+	}
+	return constraints, nil
 }
 
 // labelled reports whether the node has the labels of all constraints, and so belongs to a

@@ -13,27 +13,27 @@ import (
 
 // EventsToRegister: a pod on a node that counts comes, goes or has other labels; the pod has
 // other labels, or tolerates more; a node comes, goes, or belongs to another domain.
-func (*PodTopologySpread) EventsToRegister() []framework.ClusterEventWithHint {
+func (pl *PodTopologySpread) EventsToRegister() []framework.ClusterEventWithHint {
 	return []framework.ClusterEventWithHint{
 		{
 			Event: framework.ClusterEvent{Resource: framework.AssignedPod, Action: framework.Add | framework.UpdatePodLabel | framework.Delete},
-			Hint:  afterPodChange,
+			Hint:  pl.afterPodChange,
 		},
 		{
 			Event: framework.ClusterEvent{Resource: framework.TargetPod, Action: framework.UpdatePodToleration | framework.UpdatePodLabel},
-			Hint:  afterTargetChange,
+			Hint:  pl.afterTargetChange,
 		},
 		{
 			Event: framework.ClusterEvent{Resource: framework.Node, Action: framework.Add | framework.Delete | framework.UpdateNodeLabel | framework.UpdateNodeTaint},
-			Hint:  afterNodeChange,
+			Hint:  pl.afterNodeChange,
 		},
 	}
 }
 
-func afterTargetChange(pod *corev1.Pod, old, new runtime.Object) bool {
+func (pl *PodTopologySpread) afterTargetChange(pod *corev1.Pod, old, new runtime.Object) bool {
 	was, ok1 := old.(*corev1.Pod)
 	is, ok2 := new.(*corev1.Pod)
-	constraints, err := required(pod)
+	constraints, err := pl.required(pod)
 	if err != nil || !ok1 || !ok2 {
 		return true
 	}
@@ -61,7 +61,7 @@ func matchesOtherwise(constraints []constraint, was, is *corev1.Pod) bool {
 	return false
 }
 
-func afterPodChange(pod *corev1.Pod, old, new runtime.Object) bool {
+func (pl *PodTopologySpread) afterPodChange(pod *corev1.Pod, old, new runtime.Object) bool {
 	was, _ := old.(*corev1.Pod)
 	is, _ := new.(*corev1.Pod)
 	for _, p := range []*corev1.Pod{was, is} {
@@ -69,7 +69,7 @@ func afterPodChange(pod *corev1.Pod, old, new runtime.Object) bool {
 			return false
 		}
 	}
-	constraints, err := required(pod)
+	constraints, err := pl.required(pod)
 	switch {
 	case err != nil || was == nil && is == nil:
 		return true
@@ -86,10 +86,10 @@ func afterPodChange(pod *corev1.Pod, old, new runtime.Object) bool {
 	return false
 }
 
-func afterNodeChange(pod *corev1.Pod, old, new runtime.Object) bool {
+func (pl *PodTopologySpread) afterNodeChange(pod *corev1.Pod, old, new runtime.Object) bool {
 	was, _ := old.(*corev1.Node)
 	is, _ := new.(*corev1.Node)
-	constraints, err := required(pod)
+	constraints, err := pl.required(pod)
 	if err != nil || was == nil && is == nil {
 		return true
 	}

@@ -14,7 +14,7 @@ import (
 // scoreState is what a cycle's scores are made of.
 type scoreState struct {
 	constraints []constraint
-	// ignored are the nodes that lack a label of the pod's own constraints: they score 0.
+	// ignored are the nodes that lack a label of a constraint that is not the system's: they score 0.
 	ignored map[*framework.NodeInfo]bool
 	// pods are those of each domain, by constraint and the label's value; what is on one
 	// node is counted when that is scored.
@@ -33,11 +33,12 @@ func (pl *PodTopologySpread) PreScore(state *framework.CycleState, pod *corev1.P
 	if len(constraints) == 0 {
 		return skip
 	}
-	// The default constraints spread over hostnames where nodes have no zone.
-	s := newScoreState(constraints, nodes, own)
+	// The system's constraints spread over hostnames where nodes have no zone.
+	needsLabels := own || !pl.systemDefaulted()
+	s := newScoreState(constraints, nodes, needsLabels)
 	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for _, n := range pl.Nodes() {
-		if own && !labelled(n.Node, constraints) {
+		if needsLabels && !labelled(n.Node, constraints) {
 			continue
 		}
 		for i := range constraints {
@@ -61,15 +62,11 @@ func (pl *PodTopologySpread) preferred(pod *corev1.Pod, own bool) ([]constraint,
 		}
 		return constraints, nil
 	}
-	selector := defaultSelector(pl.Objects, pod)
-	if selector.Empty() {
-		return nil, nil
+	constraints, err := pl.defaults(pod, corev1.ScheduleAnyway)
+	if err != nil {
+		return nil, fmt.Errorf("setting default soft topology spread constraints: %w", err)
 	}
-	constraints, err := parse(system, pod, corev1.ScheduleAnyway)
-	for i := range constraints {
-		constraints[i].selector = selector
-	}
-	return constraints, err
+	return constraints, nil
 }
 
 // newScoreState finds the domains of the feasible nodes.
