@@ -35,6 +35,7 @@ type bootedAs struct {
 	Quota   int64
 	QPS     float32 `json:",omitempty"` // Config.Limits
 	Burst   int     `json:",omitempty"`
+	Sched   []byte  `json:",omitempty"` // Config.Scheduler
 	Closed  string  // why it cannot be booted again; "" if it can
 }
 
@@ -42,7 +43,7 @@ type bootedAs struct {
 func noteBoot(k *sim.Kernel, cfg Config) {
 	b := bootedAs{
 		Version: trace.InputVersion, Seed: cfg.Seed, Epoch: k.Epoch(), Bare: cfg.Bare, Members: cfg.Members, Servers: cfg.Servers,
-		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst,
+		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst, Sched: cfg.Scheduler,
 	}
 	switch {
 	case cfg.Remote != nil:
@@ -113,6 +114,8 @@ func (r *repeat) let(in *trace.Input) (bool, error) {
 		return r.c.console.Again(r.ctx, in, func(task string) bool { return r.tasks[task] })
 	case in.What == inputFault || in.What == inputFaultBegins:
 		return r.c.faults.again(in)
+	case in.What == inputScheduler:
+		return r.c.sched.again(in)
 	case in.What == storage.InputShown:
 		return r.c.etcd.client.Again(in)
 	case in.What == inputFork:

@@ -44,6 +44,10 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
 	slow := queueDelays{}
+	scheduling, err := newScheduling(k, components, servers, cfg)
+	if err != nil {
+		return nil, err
+	}
 
 	edges := newEdges(k, servers, assets.Documents())
 	clock := newClock(k, life, db, stream, cfg.Speed)
@@ -52,7 +56,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},
 		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow),
 		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir},
-		kernel:    k, stream: stream, etcd: db, network: net, servers: servers, nodes: nodes, edges: edges,
+		kernel:    k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges,
 	}
 	store := etcdctl{db, recovery{db, components, servers}}
 	c.console = console.New(console.Config{
@@ -63,6 +67,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 			Store:   store, Compile: asks.condition, Value: asks.text, Docs: assets.Docs(),
 			ControlPlane: &verbs.ControlPlane{
 				Servers: servers, Authority: authority{servers}, Provider: callouts.provider, Pollers: &pollers{k: k, balancer: servers.balancer}, Nodes: nodes,
+				Scheduler: scheduling,
 			},
 		},
 	})
@@ -105,7 +110,7 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays) {
 		panic(err) // nothing else has touched the cluster yet
 	}
 	startDNS(t, components, c.servers, c.network)
-	startScheduler(t, components, c.servers, cfg.Nodes, cfg.Limits)
+	c.sched.begin(t)
 	unwatch := watchRoom(c.kernel, c.letIn)
 	watchReadiness(c.kernel, cfg.Nodes, t.Causes(), func(causes []trace.ID) {
 		unwatch()

@@ -45,6 +45,9 @@ type Config struct {
 	Quota   int64             // bytes that a member's database may have (etcd --quota-backend-bytes); 0 means 2 GiB
 	Limit   int               // events kept in memory; 0 means trace.DefaultLimit, or fewer in a very large cluster
 
+	// Scheduler is kube-scheduler's configuration (--config); nil means upstream's defaults.
+	Scheduler []byte
+
 	Version string // of kviz, for the trace
 }
 
@@ -88,6 +91,7 @@ type Cluster struct {
 	etcd    *etcd
 	network *network.Network
 	servers *apiServers
+	sched   *scheduling
 	nodes   *nodes
 	edges   *edges
 	console *console.Console

@@ -13,7 +13,6 @@ import (
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/dns"
 	"kviz/cluster/network"
-	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -43,17 +42,6 @@ func startDNS(t *sim.Task, components *components, servers *apiServers, network 
 	components.add("dns", lane, func(p *sim.Process) {
 		network.SetResolver(dns.Start(p, servers.client(lane, authn.ServiceAccount("kube-system", "coredns"))))
 	}).begin(t.Causes(), "")
-}
-
-// startScheduler starts kube-scheduler, which tells its verdicts and scores as fits a
-// cluster of so many nodes.
-func startScheduler(t *sim.Task, components *components, servers *apiServers, nodes int, limits throttle.Limits) {
-	lane := trace.Lane{Component: trace.CompScheduler}
-	m := components.add("scheduler", lane, nil)
-	m.start = func(p *sim.Process) {
-		m.leave = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{TraceNodes: traceNodes(nodes), Limits: limits, Exit: m.exit}).Leave
-	}
-	m.begin(t.Causes(), "")
 }
 
 const (

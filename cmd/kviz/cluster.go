@@ -38,6 +38,7 @@ type shape struct {
 	dataDir string
 	record  string
 	epoch   string
+	sched   string
 }
 
 // What a command's clusters have as virtual time 0 unless --epoch says otherwise.
@@ -61,6 +62,7 @@ func (s *shape) register(f *pflag.FlagSet, speed, epoch string) {
 	f.IntVar(&s.servers, "apiservers", 1, fmt.Sprintf("API servers, 1 to %d; two or more stand behind a load balancer", cluster.MostServers))
 	f.Float32Var(&s.qps, "kube-api-qps", 0, "requests a second of each controller's client and the scheduler's (0: 20 and 50; -1: no limit)")
 	f.IntVar(&s.burst, "kube-api-burst", 0, "requests that such a client may send at once after a rest (0: 30 and 100)")
+	f.StringVar(&s.sched, "scheduler-config", "", "kube-scheduler's configuration, a KubeSchedulerConfiguration in a `FILE`")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.epoch, "epoch", epoch, "the cluster's date when its time begins: now, or a time as 2026-01-01T00:00:00Z")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
@@ -102,6 +104,15 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 		return cfg, &usageError{text: fmt.Sprintf("--kube-api-burst %d: want 1 or more, or 0 for 30 and 100", s.burst)}
 	}
 	cfg.Limits = throttle.Limits{QPS: s.qps, Burst: s.burst}
+	if s.sched != "" {
+		var err error
+		if cfg.Scheduler, err = os.ReadFile(s.sched); err == nil {
+			err = cluster.CheckScheduler(cfg.Scheduler)
+		}
+		if err != nil {
+			return cfg, fmt.Errorf("--scheduler-config %s: %w", s.sched, err)
+		}
+	}
 	if s.nodes == 0 {
 		cfg.Nodes = -1
 	}

@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/apiserver/fairness"
 	"kviz/cluster/idp"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // ControlPlane is what an administrator does on the control plane's machines. All methods
@@ -21,6 +22,17 @@ type ControlPlane struct {
 	Provider  IdentityProvider
 	Pollers   Pollers
 	Nodes     Joiner
+	Scheduler SchedulerConfig
+}
+
+// SchedulerConfig is the configuration of kube-scheduler.
+type SchedulerConfig interface {
+	// Configure replaces the file, or removes it if it is nil, and restarts the scheduler, because
+	// of an event. A file that the scheduler could not start with is refused. It is not called as
+	// part of a task.
+	Configure(file []byte, cause trace.ID) error
+	// Configured is what the scheduler is started with, and whether it runs.
+	Configured() (told *trace.SchedConfiguration, up bool)
 }
 
 // Servers are the API servers.

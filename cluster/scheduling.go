@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/scheduler"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// inputScheduler is a configuration of kube-scheduler that entered the run (see [sim.Kernel.Enter]).
+const inputScheduler = "scheduler.config"
+
+// schedulerFile is that input.
+type schedulerFile struct {
+	File  []byte `json:",omitempty"` // none: the defaults
+	None  bool   `json:",omitempty"`
+	Cause trace.ID
+}
+
+// scheduling is kube-scheduler and its configuration, with which it is started.
+type scheduling struct {
+	k      *sim.Kernel
+	m      *component
+	config *config.KubeSchedulerConfiguration
+	told   *trace.SchedConfiguration
+}
+
+// CheckScheduler says why kube-scheduler could not be started with a configuration.
+func CheckScheduler(file []byte) error {
+	_, _, err := scheduler.Configured(file)
+	return err
+}
+
+// newScheduling makes kube-scheduler known. It tells its verdicts and scores as fits a cluster
+// of so many nodes.
+func newScheduling(k *sim.Kernel, components *components, servers *apiServers, cfg Config) (*scheduling, error) {
+	s := &scheduling{k: k}
+	var err error
+	if s.config, s.told, err = scheduler.Configured(cfg.Scheduler); err != nil {
+		return nil, err
+	}
+	lane := trace.Lane{Component: trace.CompScheduler}
+	s.m = components.add("scheduler", lane, nil)
+	s.m.start = func(p *sim.Process) {
+		s.m.leave = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{
+			Configuration: s.config, TraceNodes: traceNodes(cfg.Nodes), Limits: cfg.Limits, Exit: s.m.exit,
+		}).Leave
+	}
+	return s, nil
+}
+
+// begin starts it when the cluster boots.
+func (s *scheduling) begin(t *sim.Task) {
+	causes := t.Causes()
+	if s.told.File {
+		causes = []trace.ID{s.tell(causes)}
+	}
+	s.m.begin(causes, "")
+}
+
+// tell tells of the configuration.
+func (s *scheduling) tell(causes []trace.ID) trace.ID {
+	return s.k.Emit(trace.Event{Lane: trace.Lane{Component: trace.CompSimulation}, Kind: trace.SchedConfigured, Causes: causes, Payload: s.told})
+}
+
+// Configure is verbs.SchedulerConfig: the file of the scheduler's static pod is replaced, and its
+// kubelet restarts it. One that is down reads the file when it is started.
+func (s *scheduling) Configure(file []byte, cause trace.ID) error {
+	var err error
+	if stopped := s.k.Do(func() { err = s.configure(schedulerFile{File: file, None: file == nil, Cause: cause}) }); stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+// configure runs on the kernel's goroutine.
+func (s *scheduling) configure(f schedulerFile) error {
+	if f.File == nil && !f.None {
+		f.File = []byte{} // an empty file, which is refused
+	}
+	cfg, told, err := scheduler.Configured(f.File)
+	if err != nil {
+		return err
+	}
+	s.k.Enter(inputScheduler, f)
+	s.config, s.told = cfg, told
+	var causes []trace.ID
+	if !f.Cause.IsZero() {
+		causes = []trace.ID{f.Cause}
+	}
+	why := []trace.ID{s.tell(causes)}
+	if s.m.up() {
+		s.m.stop(why, "its configuration has changed")
+		s.m.begin(why, "its configuration has changed")
+	}
+	return nil
+}
+
+// Configured is verbs.SchedulerConfig.
+func (s *scheduling) Configured() (told *trace.SchedConfiguration, up bool) { return s.told, s.m.up() }
+
+// again lets in a configuration that entered then, on the kernel's goroutine.
+func (s *scheduling) again(in *trace.Input) (bool, error) {
+	var f schedulerFile
+	if err := in.Decode(&f); err != nil {
+		return false, err
+	}
+	return true, s.configure(f)
+}

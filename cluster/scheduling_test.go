@@ -1,0 +1,82 @@
+package cluster_test
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"kviz/cluster"
+	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
+)
+
+// The scheduler's configuration as an administrator meets it: testdata/scheduler-config.txt is what
+// is typed and what is seen.
+func TestSchedulerConfiguration(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "scheduler-config", typed(t, c, "testdata/scheduler-config.txt", uncertain))
+	})
+}
+
+// twoProfiles is a file that a person has.
+func twoProfiles(t *testing.T) []byte {
+	t.Helper()
+	file, err := os.ReadFile("../assets/manifests/scheduler/two-profiles.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+const packed = "kubectl run a --image=nginx --overrides='{\"spec\":{\"schedulerName\":\"packing\"}}'\n" +
+	"kubectl run b --image=nginx\nsleep 5\nkviz scheduler config manifests/scheduler/most-allocated.yaml\nsleep 20\nkubectl run c --image=nginx\nsleep 5\n"
+
+// A configured scheduler decides the same in every run of a seed, on either store, and a
+// configuration that is given in the middle of a run as well; and a fork repeats it.
+func TestAConfiguredSchedulerIsTheSameEachTime(t *testing.T) {
+	for name, cfg := range map[string]cluster.Config{"mvcc": {Seed: 7, Bare: true, Nodes: 2}, "raft": {Seed: 7, NoSync: true, Nodes: 2}} {
+		t.Run(name, func(t *testing.T) {
+			steady.Bubble(t, func(t *testing.T) {
+				cfg.Scheduler, cfg.Demand = twoProfiles(t), true
+				var first string
+				var events []*trace.Event
+				for i := range 2 {
+					before := runtime.GOMAXPROCS(1 + i%2)
+					c := boot(t, cfg)
+					run(t, c, packed)
+					these := past(t, c)
+					if err := c.Close(); err != nil {
+						t.Fatal(err)
+					}
+					runtime.GOMAXPROCS(before)
+					if h := sum(t, these); first == "" {
+						first, events = h, these
+					} else if h != first {
+						t.Fatalf("the second run differs %s", difference(t, events, these))
+					}
+				}
+				tryForks(t, events)
+				decided := map[string]bool{}
+				for _, e := range events {
+					if p, ok := e.Payload.(*trace.Decision); ok && e.Kind == trace.SchedDecision && p.Node != "" {
+						decided[p.Pod] = true
+					}
+				}
+				if !decided["default/a"] || !decided["default/b"] || !decided["default/c"] {
+					t.Errorf("pods with a node: %v", decided)
+				}
+			})
+		})
+	}
+}
+
+// A cluster is not booted with a configuration with which kube-scheduler could not start.
+func TestAWrongSchedulerConfigurationIsRefused(t *testing.T) {
+	_, err := cluster.Boot(t.Context(), cluster.Config{Bare: true, Scheduler: []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: -1\n")})
+	if err == nil || !strings.Contains(err.Error(), "parallelism: Invalid value: -1") {
+		t.Errorf("%v", err)
+	}
+}
