@@ -63,7 +63,7 @@ func TestEveryVerbIsTold(t *testing.T) {
 
 // What the pages say of kviz are verbs, subcommands or pages that there are.
 func TestPagesNameWhatThereIs(t *testing.T) {
-	commands := []string{"explore", "run", "sh", "serve", "member", "env", "replay", "open", "trace", "fork", "compare", "odds", "lesson", "class", "present", "notes", "bench", "help"}
+	commands := []string{"explore", "run", "sh", "serve", "member", "env", "replay", "open", "trace", "fork", "compare", "odds", "lesson", "class", "present", "notes", "mark", "bench", "help"}
 	word := regexp.MustCompile(`kviz ([a-z-]+)(?: ([a-z-]+))?`)
 	for _, topic := range Topics(assets.Docs()) {
 		text, err := Page(assets.Docs(), topic.Name)
