@@ -38,6 +38,8 @@ type Room struct {
 	called uint64
 	pinned bool
 	last   uint64 // rises with each entry
+	state  *State // as it was made last; nil: never
+	made   time.Time
 }
 
 // Question is what a student asked.
@@ -356,15 +358,24 @@ type State struct {
 	Pinned    bool   // the teacher holds everybody at what they show
 }
 
-// State is the room now.
+// State is the room now. Nobody may change it: all who ask between two entries get the same one. How long students have been
+// in their beats is up to a second old.
 func (r *Room) State() *State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := r.now()
+	if r.state == nil || r.state.No != r.last || now.Sub(r.made) >= time.Second {
+		r.state, r.made = r.fold(now), now
+	}
+	return r.state
+}
+
+// fold makes the state. The lock is held.
+func (r *Room) fold(now time.Time) *State {
 	s := &State{
 		No: r.last, Lesson: r.lesson, Opened: r.opened, Beat: r.beat, Since: r.since, Questions: slices.Clone(r.asks),
 		Called: r.called, Pinned: r.pinned, Polls: map[string]Poll{}, Gates: map[string]Gate{}, Asked: slices.Clone(r.asked),
 	}
-	now := r.now()
 	for _, name := range r.order {
 		seat := r.seats[name].copy()
 		seat.counts(now)

@@ -7,6 +7,7 @@
 package student
 
 import (
+	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -79,6 +80,7 @@ type Model struct {
 	notice string
 	pace   int
 	called uint64 // the call that was obeyed last
+	shows  string // what of the room is on the screen
 	ended  <-chan struct{}
 }
 
@@ -138,9 +140,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	}
 	switch msg := msg.(type) {
-	case sceneMsg, roomMsg:
-		m.follow()
-		m.canvas.Stale()
+	case roomMsg:
+		if st := m.cfg.Room.State(); m.of(st) == m.shows { // thirty answers change nothing on thirty screens
+			m.room = st
+			return m, m.again()
+		}
+		m.changes()
+		return m, m.again()
+	case sceneMsg:
+		m.changes()
 		return m, m.again()
 	case endMsg:
 		return m, tea.Quit
@@ -156,9 +164,33 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
+// changes draws what has changed.
+func (m *Model) changes() {
+	m.follow()
+	m.canvas.Stale()
+}
+
+// of is all of the room that this student's screen shows.
+func (m *Model) of(st *class.State) string {
+	seat, _ := st.Seat(m.cfg.Name)
+	text := fmt.Sprint(st.Here, st.Called, st.Pinned, seat.Hand, seat.Hint, seat.Answers, seat.Right, seat.Said)
+	for _, beat := range st.Asked {
+		p := st.Polls[beat]
+		text += fmt.Sprint(" ", p.State)
+		if p.State == class.Shown {
+			text += fmt.Sprint(p.Answers)
+		}
+	}
+	if b := m.look.Beat; b != nil {
+		text += fmt.Sprint(" ", st.Gates[b.ID])
+	}
+	return text
+}
+
 // follow takes what the teacher shows, as this student sees it.
 func (m *Model) follow() {
 	m.room = m.cfg.Room.State()
+	defer func() { m.shows = m.of(m.room) }()
 	m.scene = m.cfg.Lead.Scene()
 	if m.room.Called != m.called { // attention, please
 		m.called, m.away, m.notice = m.room.Called, nil, m.cfg.Teacher+" calls everybody back"

@@ -80,6 +80,62 @@ func begins(t *testing.T, w, h int) *taught {
 	}}
 }
 
+// counted counts how often the lesson is looked at as a student sees it, which each drawing begins with.
+type counted struct {
+	student.Lead
+	looks int
+}
+
+func (c *counted) LookAs(given map[string]lessons.Answer) lessons.Look {
+	c.looks++
+	return c.Lead.LookAs(given)
+}
+
+// TestOthersAnswersDrawNothing: a hundred students who answer would else have each of a hundred screens drawn again.
+func TestOthersAnswersDrawNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := begins(t, 80, 24)
+		defer c.end()
+		looked := &counted{Lead: c.lead}
+		c.me = student.New(student.Config{
+			Name: "mira", Teacher: "ada", Lead: looked, Room: c.room, Panes: panes.All, Theme: "none",
+			Changes: func() (scene, room <-chan struct{}) { return c.lead.Changed.Next(), c.room.Changed.Next() },
+		}, t.Context().Done())
+		c.me.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+		for _, beat := range []string{"members", "on-disk"} {
+			c.at(beat)
+			c.teacher("space")
+		}
+		c.at("guess")
+		before := looked.looks
+		answers := func(name string, n int) {
+			t.Helper()
+			a := lessons.Answer{Said: lessons.Said{Parts: []int{n}}, Sure: 2}
+			if err := c.room.Answer(name, "guess", &a, fmt.Sprint(n)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			c.me.Update(student.Said())
+		}
+		for n := range 30 {
+			answers([]string{"jonas", "tarek"}[n%2], n/2%2)
+		}
+		if looked.looks != before {
+			t.Errorf("for 30 answers of others the lesson was looked at %d times", looked.looks-before)
+		}
+		answers("mira", 1)
+		c.shows("you have answered")
+		c.room.Poll("guess", class.Closed)
+		c.me.Update(student.Said())
+		c.shows("the poll is closed")
+		c.room.Poll("guess", class.Shown)
+		c.me.Update(student.Said())
+		if looked.looks == before {
+			t.Error("what concerns the student is not drawn")
+		}
+	})
+}
+
 // at has the teacher go on to a beat, and the student see it.
 func (c *taught) at(beat string) {
 	c.t.Helper()
