@@ -133,24 +133,13 @@ func (s *Student) Does(ctx context.Context) error {
 	}
 }
 
-// Back goes back to the class.
+// Back goes back to the class. The key is pressed once: in the class it leaves that.
 func (s *Student) Back(ctx context.Context) error {
-	return s.presses(ctx, "q", "the class again", func(text string) bool { return hasAny(text, gateIsOpen, follows) })
-}
-
-// presses presses a key until something comes of it.
-func (s *Student) presses(ctx context.Context, keys, what string, holds func(string) bool) error {
-	for {
-		if err := s.Type(keys); err != nil {
-			return err
-		}
-		moment, cancel := context.WithTimeout(ctx, patience)
-		_, err := s.Until(moment, what, holds)
-		cancel()
-		if err == nil || ctx.Err() != nil || errors.Is(err, errEnded) {
-			return err
-		}
+	if err := s.Type("q"); err != nil {
+		return err
 	}
+	_, err := s.Until(ctx, "the class again", func(text string) bool { return hasAny(text, gateIsOpen, follows) })
+	return err
 }
 
 // Raise raises the student's hand.
