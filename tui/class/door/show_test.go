@@ -61,9 +61,14 @@ func pages(names ...string) door.Host {
 // drawn is what a terminal of 80x24 shows of what was sent.
 func drawn(sent string) string {
 	e := vt.NewEmulator(80, 24)
-	go io.Copy(io.Discard, e) // its answers
+	answers, read := e.InputPipe().(io.Closer), make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(io.Discard, e)
+	}()
 	e.Write([]byte(sent))
-	e.Close()
+	answers.Close() // the emulator's own Close races with its Read
+	<-read
 	return e.String()
 }
 
