@@ -70,7 +70,7 @@ func newProfile(s *Scheduler, from *config.KubeSchedulerProfile, more []framewor
 	return p, p.weigh(want, b)
 }
 
-// place fills in the extension points, in upstream's order: the first wrong one is told of.
+// place fills in the extension points, in upstream's order: the error names the first wrong one.
 func (p *profile) place(b *builder, want *config.Plugins) error {
 	var queueSort []framework.QueueSortPlugin
 	var score []framework.ScorePlugin

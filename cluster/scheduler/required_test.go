@@ -19,8 +19,8 @@ import (
 	"kviz/raftstore/steady"
 )
 
-// Whatever comes and goes, also the scheduler, its API server and its watches, and whoever makes
-// room for whom: no node holds more than it has, no two pods are where one of them does not want
+// Pods, nodes and volumes come and go; the scheduler, its API server and its watches end and start; pods
+// make room for others. At every step: no node holds more than it has, no two pods are where one of them does not want
 // the other, no pod is where its node selector or its volume does not let it be, and a claim
 // for one pod has one. Pods are checked after every step, so it does not matter when they were bound.
 func TestNothingRequiredIsBroken(t *testing.T) {

@@ -200,7 +200,7 @@ func TestNobodyAnswers(t *testing.T) {
 			}
 			l.at("committed")
 			if b := l.lead.Scene().Stand.Look.Beat; b.Told != nil || len(b.Ghosts) > 0 {
-				t.Errorf("without an answer it is told %+v", b.Told)
+				t.Errorf("without an answer it says %+v", b.Told)
 			}
 		})
 	}

@@ -8,7 +8,7 @@
 // The page works without script, by being loaded again every few seconds, and with a small script that hears of each change by
 // server-sent events. It is plain HTTP and fetches nothing from elsewhere.
 //
-// Simplified: everybody who has typed the code has the same cookie, so nobody is told apart, and nobody can answer here.
+// Simplified: all readers who have typed the code have the same cookie, so the page cannot tell them apart, and takes no answers.
 //
 // Start reading at [Page.ServeHTTP], then [sheet].
 package page

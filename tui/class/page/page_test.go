@@ -273,7 +273,7 @@ func TestTheDoor(t *testing.T) {
 		t.Errorf("it shows\n%s", form)
 	}
 	if w := get(p, http.MethodGet, "/events"); w.Code != http.StatusForbidden {
-		t.Errorf("changes are told to anybody: %d", w.Code)
+		t.Errorf("a page without the code gets changes: %d", w.Code)
 	}
 	type answer struct {
 		status int
