@@ -180,7 +180,7 @@ func orNull(s string) any {
 func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node string) {
 	patch := statusPatch(victim, map[string]any{"conditions": []corev1.PodCondition{{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
-		Message:            s.cfg.Name + ": preempting to accommodate a higher priority pod",
+		Message:            schedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
 		LastTransitionTime: client.Now(t), ObservedGeneration: victim.Generation,
 	}}})
 	causes := t.Causes()
@@ -200,7 +200,7 @@ func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node str
 		err = s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{})
 	}
 	if err == nil {
-		s.events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
+		s.profileOf(preemptor).events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

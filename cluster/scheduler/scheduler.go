@@ -105,7 +105,6 @@ type Scheduler struct {
 	client  client.Interface
 	lease   client.Interface // the client of the leader election
 	cfg     Config
-	events  *events.Recorder // the first profile's
 	// elections are recorded as core Events, as those of all components are.
 	elections *record.Recorder
 	pods      *informer.Informer
@@ -180,7 +179,6 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	for _, profile := range s.profiles {
 		profile.events = events.New(p, told, profile.name, host)
 	}
-	s.events = s.profiles[0].events
 	s.elections = record.New(p, told, cfg.Name)
 	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{Crashed: s.warn})
 	s.pods = informer.New(p, p.Lane, c, client.Pods, "", informer.Options{FieldSelector: "status.phase!=Succeeded,status.phase!=Failed", Crashed: s.warn})
