@@ -17,7 +17,9 @@ var drawn = []varies{
 	{regexp.MustCompile(`\b(web|two)-[a-z0-9]{5,10}\b`), "$1-…"},
 	{regexp.MustCompile(`\bnode-[0-9]\b`), "node-N"},
 	{regexp.MustCompile(`[0-9.]+(s|ms|µs)\b`), "N$1"},
-	{regexp.MustCompile(`\b[0-9]+ points`), "N points"},
+	{regexp.MustCompile(`\b([0-9]+ of )?[0-9]+ points`), "N points"},
+	{regexp.MustCompile(`came second with [0-9]+`), "came second with N"},
+	{regexp.MustCompile(`gave it [0-9]+`), "gave it N"},
 	{regexp.MustCompile(`\b(NodeResources[A-Za-z]+|ImageLocality|TaintToleration|NodeAffinity|PodTopologySpread|InterPodAffinity) [0-9]+`), "$1 N"},
 }
 

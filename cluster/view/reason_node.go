@@ -30,7 +30,7 @@ func (s *State) nodeChosen(o *Object) *Reason {
 		}
 		return nil
 	}
-	a := &Reason{Says: fmt.Sprintf("The scheduler chose %s for %s: %s", node, o.Ref, chosenBy(c.Decision))}
+	a := &Reason{Says: fmt.Sprintf("The scheduler chose %s for %s: %s", node, o.Ref, c.chosenBy()) + tail(". ", c.RunnerUp())}
 	for _, n := range c.Scores() {
 		a.From = append(a.From, Keeper{What: n.Node, Why: fmt.Sprintf("%d points: %s", n.Total, points(n.Scores)), Good: true, Event: n.Event})
 	}
@@ -62,14 +62,19 @@ func after(name, first string) string {
 	return name
 }
 
-func chosenBy(d *trace.Decision) string {
+func (c *Cycle) chosenBy() string {
+	d := c.Decision
+	won := fmt.Sprint(d.Total)
+	if most := c.Possible(); most > 0 {
+		won = fmt.Sprintf("%d of %d", d.Total, most)
+	}
 	switch {
 	case d.Skipped || d.Feasible == 1:
 		return "it is the only one of " + count(d.Evaluated, "node") + " that fits"
 	case len(d.TiedWith) > 0:
-		return fmt.Sprintf("it has %d points, as many as %s, and the draw went to it", d.Total, joined(d.TiedWith))
+		return fmt.Sprintf("it has %s points, as many as %s, and the draw went to it", won, joined(d.TiedWith))
 	}
-	return fmt.Sprintf("it has %d points, the most of %s that fit", d.Total, count(d.Feasible, "node"))
+	return fmt.Sprintf("it has %s points, the most of %s that fit", won, count(d.Feasible, "node"))
 }
 
 // points are the parts of a node's total.

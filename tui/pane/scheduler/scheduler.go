@@ -28,7 +28,7 @@ type Scheduler struct {
 
 var about = pane.Info{
 	Name: "scheduler", Title: "Scheduler",
-	Kinds: []string{"change", "cycle", "decision", "filter", "node", "pod", "point", "score", "took"},
+	Kinds: []string{"change", "cycle", "decision", "filter", "node", "pod", "point", "score", "second", "took"},
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
@@ -456,6 +456,9 @@ func drawOutcome(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 		text = fmt.Sprintf("⇒ %s: the only feasible node, so scoring is skipped", d.Node)
 	case d.Node != "":
 		text = fmt.Sprintf("⇒ %s with %d points; %d of %d nodes feasible", d.Node, d.Total, d.Feasible, d.Evaluated)
+		if most := c.Possible(); most > 0 {
+			text = fmt.Sprintf("⇒ %s with %d of %d points; %d of %d nodes feasible", d.Node, d.Total, most, d.Feasible, d.Evaluated)
+		}
 		if len(d.TiedWith) > 0 {
 			text += ", drawn from a tie with " + strings.Join(d.TiedWith, ", ")
 		}
@@ -473,5 +476,16 @@ func drawOutcome(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 		s.Row(y+i).Text(0, 0, l, st|grid.Bold)
 	}
 	s.Hot(0, y, s.W(), pane.Subject{ID: "decision", Event: c.Decided, Pod: c.Pod, Ref: pane.PodRef(c.Pod), Kind: trace.SchedDecision, Words: strings.TrimPrefix(text, "⇒ ")})
-	return y + len(lines)
+	y += len(lines)
+	if text := c.RunnerUp(); text != "" {
+		on := pane.Subject{ID: "second", Event: c.Decided, Pod: c.Pod, Kind: trace.SchedDecision, Words: text + "."}
+		for i, l := range grid.Lines(text, max(s.W()-2, 20)) {
+			s.Row(y).Text(2, 0, l, theme.Muted)
+			if i == 0 {
+				s.Hot(2, y, grid.Width(l), on)
+			}
+			y++
+		}
+	}
+	return y
 }
