@@ -21,13 +21,10 @@ type cache struct {
 	pods   map[string]cachedPod // on nodes, assumed ones included; by key
 	images map[string]*framework.ImageState
 	claims map[string]int // how often the pods name each claim; by key
-	// affine is how many of the pods have affinity or anti-affinity to others, and withAffinity
-	// the nodes that they are on; nil when it must be computed again.
-	affine       int
-	withAffinity []*framework.NodeInfo
-	slots        int   // given to nodes so far
-	free         []int // slots of nodes that are gone
-	spare        []framework.NodeInfo
+	kinds  framework.PodKinds
+	slots  int   // given to nodes so far
+	free   []int // slots of nodes that are gone
+	spare  []framework.NodeInfo
 }
 
 // together is how many nodes lie side by side in memory: filters go through hundreds of
@@ -49,21 +46,8 @@ func newCache() *cache {
 // turn. Callers must not change it.
 func (c *cache) list() []*framework.NodeInfo { return c.order.list(c.nodes) }
 
-// listWithAffinity is the nodes with pods that have affinity or anti-affinity to others.
-func (c *cache) listWithAffinity() []*framework.NodeInfo {
-	if c.affine == 0 || c.withAffinity != nil {
-		return c.withAffinity
-	}
-	for _, n := range c.list() {
-		if len(n.PodsWithAffinity) > 0 {
-			c.withAffinity = append(c.withAffinity, n)
-		}
-	}
-	return c.withAffinity
-}
-
-// changed counts pods with affinity, and the claims of pods, as they come and go.
-func (c *cache) changed(p *framework.PodInfo, n int) {
+// claimed counts the claims of pods as they come and go.
+func (c *cache) claimed(p *framework.PodInfo, n int) {
 	for i := range p.Pod.Spec.Volumes {
 		claim := p.Pod.Spec.Volumes[i].PersistentVolumeClaim
 		if claim == nil {
@@ -73,9 +57,6 @@ func (c *cache) changed(p *framework.PodInfo, n int) {
 		if c.claims[key] += n; c.claims[key] == 0 {
 			delete(c.claims, key)
 		}
-	}
-	if p.Affinity != nil {
-		c.affine, c.withAffinity = c.affine+n, nil
 	}
 }
 
@@ -118,7 +99,6 @@ func (c *cache) setNode(node *corev1.Node) {
 		c.order.add(node)
 	}
 	n.SetNode(node)
-	c.withAffinity = nil
 	for _, image := range node.Status.Images {
 		for _, name := range image.Names {
 			s, ok := c.images[name]
@@ -153,7 +133,7 @@ func (c *cache) removeNode(node *corev1.Node) {
 	}
 	c.order.remove(n.Node)
 	c.dropImages(n)
-	n.Node, c.withAffinity = nil, nil
+	n.Node = nil
 	c.drop(node.Name, n)
 }
 
@@ -211,8 +191,10 @@ func sameRequests(old, pod *corev1.Pod) bool {
 func (c *cache) put(info *framework.PodInfo, assumed bool) {
 	c.remove(info.Pod)
 	c.pods[info.Key] = cachedPod{info, assumed}
-	c.node(info.Pod.Spec.NodeName).AddPod(info)
-	c.changed(info, 1)
+	n := c.node(info.Pod.Spec.NodeName)
+	n.AddPod(info)
+	c.kinds.Add(info, n)
+	c.claimed(info, 1)
 }
 
 // remove counts a pod out, wherever the cache has it.
@@ -226,6 +208,7 @@ func (c *cache) remove(pod *corev1.Pod) {
 	name := old.info.Pod.Spec.NodeName
 	n := c.nodes[name]
 	n.RemovePod(key)
-	c.changed(old.info, -1)
+	c.kinds.Remove(old.info, n)
+	c.claimed(old.info, -1)
 	c.drop(name, n)
 }

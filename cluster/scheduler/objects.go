@@ -118,5 +118,5 @@ func (s *Scheduler) NamespacesThat(match labels.Selector) []string {
 	return names
 }
 
-// NodesWithAffinity are the nodes with pods that have affinity or anti-affinity to others.
-func (s *Scheduler) NodesWithAffinity() []*framework.NodeInfo { return s.cache.listWithAffinity() }
+// Kinds are the kinds of the pods on nodes.
+func (s *Scheduler) Kinds() *framework.PodKinds { return &s.cache.kinds }

@@ -19,13 +19,14 @@ type PodInfo struct {
 	NonZero  Resource
 	Ports    []corev1.ContainerPort // with a host port
 	Affinity *PodAffinity           // to other pods; nil if it has none
+	kind     string                 // see [PodKind]
 }
 
 // NewPodInfo computes a pod's sums.
 func NewPodInfo(pod *corev1.Pod) *PodInfo {
 	return &PodInfo{
 		Pod: pod, Key: PodKey(pod), Ref: client.RefOf(pod), Requests: PodRequests(pod), NonZero: NonZeroRequests(pod), Ports: HostPorts(pod),
-		Affinity: NewPodAffinity(pod),
+		Affinity: NewPodAffinity(pod), kind: kindOf(pod),
 	}
 }
 
@@ -34,6 +35,9 @@ func NewPodInfo(pod *corev1.Pod) *PodInfo {
 func (p *PodInfo) With(pod *corev1.Pod) *PodInfo {
 	same := *p
 	same.Pod = pod
+	if !sameKind(p.Pod, pod) {
+		same.kind = kindOf(pod)
+	}
 	return &same
 }
 
@@ -56,9 +60,7 @@ type NodeInfo struct {
 	NonZeroRequested Resource // sum of NonZero; Requested is that of Requests
 	Pods             map[string]*PodInfo
 	UsedPorts        HostPortInfo
-	// PodsWithAffinity are those of Pods that have affinity to other pods, or
-	// anti-affinity, and PodsWithRequiredAntiAffinity those that keep others away.
-	PodsWithAffinity             []*PodInfo
+	// PodsWithRequiredAntiAffinity are those of Pods that keep others away.
 	PodsWithRequiredAntiAffinity []*PodInfo
 }
 
@@ -112,11 +114,8 @@ func (n *NodeInfo) SetNode(node *corev1.Node) {
 func (n *NodeInfo) AddPod(p *PodInfo) {
 	n.Pods[p.Key] = p
 	n.PodCount = len(n.Pods)
-	if p.Affinity != nil {
-		n.PodsWithAffinity = append(n.PodsWithAffinity, p)
-		if len(p.Affinity.RequiredAnti) > 0 {
-			n.PodsWithRequiredAntiAffinity = append(n.PodsWithRequiredAntiAffinity, p)
-		}
+	if p.Affinity != nil && len(p.Affinity.RequiredAnti) > 0 {
+		n.PodsWithRequiredAntiAffinity = append(n.PodsWithRequiredAntiAffinity, p)
 	}
 	n.count(p, 1)
 }
@@ -130,9 +129,7 @@ func (n *NodeInfo) RemovePod(key string) bool {
 	delete(n.Pods, key)
 	n.PodCount = len(n.Pods)
 	if p.Affinity != nil {
-		is := func(q *PodInfo) bool { return q == p }
-		n.PodsWithAffinity = slices.DeleteFunc(n.PodsWithAffinity, is)
-		n.PodsWithRequiredAntiAffinity = slices.DeleteFunc(n.PodsWithRequiredAntiAffinity, is)
+		n.PodsWithRequiredAntiAffinity = slices.DeleteFunc(n.PodsWithRequiredAntiAffinity, func(q *PodInfo) bool { return q == p })
 	}
 	n.count(p, -1)
 	return true
@@ -158,7 +155,6 @@ func (n *NodeInfo) Clone() *NodeInfo {
 	c.Requested.ScalarResources = maps.Clone(n.Requested.ScalarResources)
 	c.NonZeroRequested.ScalarResources = maps.Clone(n.NonZeroRequested.ScalarResources)
 	c.UsedPorts.used = maps.Clone(n.UsedPorts.used)
-	c.PodsWithAffinity = slices.Clone(n.PodsWithAffinity)
 	c.PodsWithRequiredAntiAffinity = slices.Clone(n.PodsWithRequiredAntiAffinity)
 	return &c
 }

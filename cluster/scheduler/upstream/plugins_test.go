@@ -50,8 +50,7 @@ func built(node *corev1.Node, pods []*corev1.Pod) *framework.NodeInfo {
 	return n
 }
 
-func (h *here) Nodes() []*framework.NodeInfo             { return h.nodes }
-func (h *here) NodesWithAffinity() []*framework.NodeInfo { return h.nodes }
+func (h *here) Kinds() *framework.PodKinds { return framework.KindsOf(h.nodes) }
 
 func (h *here) NamespaceLabels(name string) labels.Set {
 	for _, ns := range h.namespaces {
@@ -80,7 +79,7 @@ type extended interface {
 }
 
 func (h *here) plugins() []extended {
-	return []extended{&podtopologyspread.PodTopologySpread{Nodes: h.Nodes}, &interpodaffinity.InterPodAffinity{Cluster: h}}
+	return []extended{&podtopologyspread.PodTopologySpread{Kinds: h.Kinds}, &interpodaffinity.InterPodAffinity{Cluster: h}}
 }
 
 // Claim is the claim of a name.

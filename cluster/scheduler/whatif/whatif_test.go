@@ -28,7 +28,7 @@ func plugins(pod *framework.PodInfo, node *framework.NodeInfo) *framework.Status
 	state := &framework.CycleState{Pod: pod}
 	for _, pl := range []framework.FilterPlugin{
 		&nodename.NodeName{}, &nodeunschedulable.NodeUnschedulable{}, &tainttoleration.TaintToleration{}, &nodeaffinity.NodeAffinity{},
-		&nodeports.NodePorts{}, &noderesources.Fit{}, &podtopologyspread.PodTopologySpread{}, &interpodaffinity.InterPodAffinity{Cluster: nodes{node, beside}},
+		&nodeports.NodePorts{}, &noderesources.Fit{}, &podtopologyspread.PodTopologySpread{Kinds: nodes{node, beside}.Kinds}, &interpodaffinity.InterPodAffinity{Cluster: nodes{node, beside}},
 	} {
 		if pre, ok := pl.(framework.PreFilterPlugin); ok {
 			if _, st := pre.PreFilter(state, pod.Pod, nodes{node, beside}); st.IsSkip() {
@@ -45,8 +45,7 @@ func plugins(pod *framework.PodInfo, node *framework.NodeInfo) *framework.Status
 // nodes are a cluster of these, in which no namespace has labels.
 type nodes []*framework.NodeInfo
 
-func (n nodes) Nodes() []*framework.NodeInfo                { return n }
-func (n nodes) NodesWithAffinity() []*framework.NodeInfo    { return n }
+func (n nodes) Kinds() *framework.PodKinds                  { return framework.KindsOf(n) }
 func (nodes) NamespaceLabels(string) labels.Set             { return nil }
 func (nodes) NamespacesThat(match labels.Selector) []string { return nil }
 

@@ -22,6 +22,9 @@ type domain struct{ key, value string }
 type counts map[domain]int
 
 func (c *counts) add(node *corev1.Node, key string, n int) {
+	if node == nil {
+		return
+	}
 	value, ok := node.Labels[key]
 	if !ok {
 		return
@@ -32,6 +35,12 @@ func (c *counts) add(node *corev1.Node, key string, n int) {
 	d := domain{key, value}
 	if (*c)[d] += n; (*c)[d] == 0 {
 		delete(*c, d)
+	}
+}
+
+func (c *counts) addAll(on []framework.PodsOn, key string, sign int) {
+	for _, o := range on {
+		c.add(o.Node.Node, key, sign*o.Pods)
 	}
 }
 
@@ -54,7 +63,7 @@ func (s *filterState) CloneState() any {
 }
 
 // PreFilter counts what matches in each domain.
-func (pl *InterPodAffinity) PreFilter(state *framework.CycleState, pod *corev1.Pod, nodes []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
+func (pl *InterPodAffinity) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	s := &filterState{namespace: pl.Cluster.NamespaceLabels(pod.Namespace)}
 	if a := affinityOf(state, pod); a != nil {
 		if a.Err != nil {
@@ -63,11 +72,13 @@ func (pl *InterPodAffinity) PreFilter(state *framework.CycleState, pod *corev1.P
 		s.affinity, s.anti = pl.resolveAll(a.Required), pl.resolveAll(a.RequiredAnti)
 	}
 	none := len(s.affinity) == 0 && len(s.anti) == 0
-	if none { // only what keeps others away matters
-		nodes = pl.Cluster.NodesWithAffinity()
+	for _, kind := range pl.Cluster.Kinds().WithAffinity() {
+		s.countUnwelcoming(pod, kind.One, kind.On, 1)
 	}
-	for _, n := range nodes {
-		s.count(pod, n, 1)
+	if !none {
+		for _, kind := range pl.Cluster.Kinds().All() {
+			s.countMatching(kind.One.Pod, kind.On, 1)
+		}
 	}
 	state.Write(filterKey, s)
 	if none && len(s.unwelcoming) == 0 {
@@ -86,37 +97,40 @@ func affinityOf(state *framework.CycleState, pod *corev1.Pod) *framework.PodAffi
 
 // count counts the pods of a node in, or out.
 func (s *filterState) count(pod *corev1.Pod, node *framework.NodeInfo, sign int) {
+	one := []framework.PodsOn{{Node: node, Pods: 1}}
 	for _, p := range node.PodsWithRequiredAntiAffinity {
-		s.countUnwelcoming(pod, p, node.Node, sign)
+		s.countUnwelcoming(pod, p, one, sign)
 	}
 	if len(s.affinity) == 0 && len(s.anti) == 0 {
 		return
 	}
 	for _, p := range node.Pods {
-		s.countMatching(p.Pod, node.Node, sign)
+		s.countMatching(p.Pod, one, sign)
 	}
 }
 
-func (s *filterState) countUnwelcoming(pod *corev1.Pod, there *framework.PodInfo, node *corev1.Node, sign int) {
+// countUnwelcoming counts the terms of pods that are there which keep the pod away.
+func (s *filterState) countUnwelcoming(pod *corev1.Pod, there *framework.PodInfo, on []framework.PodsOn, sign int) {
 	if there.Affinity == nil {
 		return
 	}
 	for i := range there.Affinity.RequiredAnti {
 		if t := &there.Affinity.RequiredAnti[i]; t.Matches(pod, s.namespace) {
-			s.unwelcoming.add(node, t.TopologyKey, sign)
+			s.unwelcoming.addAll(on, t.TopologyKey, sign)
 		}
 	}
 }
 
-func (s *filterState) countMatching(there *corev1.Pod, node *corev1.Node, sign int) {
+// countMatching counts pods that are there which the pod's terms are about.
+func (s *filterState) countMatching(there *corev1.Pod, on []framework.PodsOn, sign int) {
 	if matchesAll(s.affinity, there) {
 		for i := range s.affinity {
-			s.wanted.add(node, s.affinity[i].TopologyKey, sign)
+			s.wanted.addAll(on, s.affinity[i].TopologyKey, sign)
 		}
 	}
 	for i := range s.anti {
 		if t := &s.anti[i]; t.Matches(there, nil) {
-			s.unwanted.add(node, t.TopologyKey, sign)
+			s.unwanted.addAll(on, t.TopologyKey, sign)
 		}
 	}
 }
@@ -133,8 +147,9 @@ func (*InterPodAffinity) RemovePod(state *framework.CycleState, pod *corev1.Pod,
 
 func move(state *framework.CycleState, pod *corev1.Pod, moved *framework.PodInfo, node *framework.NodeInfo, sign int) {
 	if s := framework.Read[*filterState](state, filterKey); s != nil {
-		s.countUnwelcoming(pod, moved, node.Node, sign)
-		s.countMatching(moved.Pod, node.Node, sign)
+		one := []framework.PodsOn{{Node: node, Pods: 1}}
+		s.countUnwelcoming(pod, moved, one, sign)
+		s.countMatching(moved.Pod, one, sign)
 	}
 }
 

@@ -38,9 +38,8 @@ const (
 
 // Cluster is what the plugin reads of the scheduler's cache.
 type Cluster interface {
-	Nodes() []*framework.NodeInfo
-	// NodesWithAffinity are those with pods that have affinity or anti-affinity to others.
-	NodesWithAffinity() []*framework.NodeInfo
+	// Kinds are those of the pods on nodes.
+	Kinds() *framework.PodKinds
 	// NamespaceLabels are a namespace's labels, none if it is not known.
 	NamespaceLabels(name string) labels.Set
 	// NamespacesThat gives the names of the namespaces with certain labels.

@@ -23,30 +23,22 @@ type scoreState struct {
 func (pl *InterPodAffinity) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
 	s := &scoreState{hard: int64(pl.args().HardPodAffinityWeight)}
 	// A pod that prefers nothing itself is of interest only to pods that do.
-	nodes, everyone := pl.Cluster.NodesWithAffinity(), false
+	kinds, everyone := pl.Cluster.Kinds().WithAffinity(), false
 	if a := affinityOf(state, pod); a != nil {
 		if a.Err != nil {
 			return framework.AsStatus(Name, fmt.Errorf("failed to parse pod: %w", a.Err))
 		}
 		s.preferred, s.anti = pl.resolveWeighted(a.Preferred), pl.resolveWeighted(a.PreferredAnti)
 		if len(s.preferred) > 0 || len(s.anti) > 0 {
-			nodes, everyone = pl.Cluster.Nodes(), true
+			kinds, everyone = pl.Cluster.Kinds().All(), true
 		}
 	}
-	if len(nodes) == 0 || pl.args().IgnorePreferredTermsOfExistingPods && !everyone {
+	if len(kinds) == 0 || pl.args().IgnorePreferredTermsOfExistingPods && !everyone {
 		return skip
 	}
 	s.namespace = pl.Cluster.NamespaceLabels(pod.Namespace)
-	for _, n := range nodes {
-		if !everyone {
-			for _, p := range n.PodsWithAffinity {
-				s.count(pod, p, n.Node)
-			}
-			continue
-		}
-		for _, p := range n.Pods {
-			s.count(pod, p, n.Node)
-		}
+	for _, kind := range kinds {
+		s.count(pod, kind)
 	}
 	if len(s.weights) == 0 {
 		return skip
@@ -55,39 +47,50 @@ func (pl *InterPodAffinity) PreScore(state *framework.CycleState, pod *corev1.Po
 	return nil
 }
 
-// count takes in a pod that is there, with what the two prefer of each other.
-func (s *scoreState) count(pod *corev1.Pod, there *framework.PodInfo, node *corev1.Node) {
-	s.addAll(s.preferred, there.Pod, nil, node, 1)
-	s.addAll(s.anti, there.Pod, nil, node, -1)
-	if a := there.Affinity; a != nil {
+// count takes in the pods of a kind that are there, with what they and the pod prefer of each other.
+func (s *scoreState) count(pod *corev1.Pod, kind *framework.PodKind) {
+	on := kind.On
+	s.addAll(s.preferred, kind.One.Pod, nil, on, 1)
+	s.addAll(s.anti, kind.One.Pod, nil, on, -1)
+	if a := kind.One.Affinity; a != nil {
 		for i := range a.Required {
 			if s.hard > 0 {
-				s.add(&a.Required[i], pod, s.namespace, node, s.hard)
+				s.add(&a.Required[i], pod, s.namespace, on, s.hard)
 			}
 		}
-		s.addAll(a.Preferred, pod, s.namespace, node, 1)
-		s.addAll(a.PreferredAnti, pod, s.namespace, node, -1)
+		s.addAll(a.Preferred, pod, s.namespace, on, 1)
+		s.addAll(a.PreferredAnti, pod, s.namespace, on, -1)
 	}
 }
 
-func (s *scoreState) addAll(terms []framework.WeightedAffinityTerm, pod *corev1.Pod, namespace labels.Set, node *corev1.Node, sign int64) {
+func (s *scoreState) addAll(terms []framework.WeightedAffinityTerm, pod *corev1.Pod, namespace labels.Set, on []framework.PodsOn, sign int64) {
 	for i := range terms {
-		s.add(&terms[i].AffinityTerm, pod, namespace, node, sign*int64(terms[i].Weight))
+		s.add(&terms[i].AffinityTerm, pod, namespace, on, sign*int64(terms[i].Weight))
 	}
 }
 
-func (s *scoreState) add(t *framework.AffinityTerm, pod *corev1.Pod, namespace labels.Set, node *corev1.Node, weight int64) {
-	value, ok := node.Labels[t.TopologyKey]
-	if !ok || !t.Matches(pod, namespace) {
+func (s *scoreState) add(t *framework.AffinityTerm, pod *corev1.Pod, namespace labels.Set, on []framework.PodsOn, weight int64) {
+	if !t.Matches(pod, namespace) {
 		return
 	}
-	if s.weights == nil {
-		s.weights = map[string]map[string]int64{}
+	byValue := s.weights[t.TopologyKey]
+	for _, o := range on {
+		if o.Node.Node == nil {
+			continue
+		}
+		value, ok := o.Node.Node.Labels[t.TopologyKey]
+		if !ok {
+			continue
+		}
+		if byValue == nil {
+			if s.weights == nil {
+				s.weights = map[string]map[string]int64{}
+			}
+			byValue = map[string]int64{}
+			s.weights[t.TopologyKey] = byValue
+		}
+		byValue[value] += weight * int64(o.Pods)
 	}
-	if s.weights[t.TopologyKey] == nil {
-		s.weights[t.TopologyKey] = map[string]int64{}
-	}
-	s.weights[t.TopologyKey][value] += weight
 }
 
 // Score is the sum of the weights of the node's domains: above zero where the pod is wanted,

@@ -58,17 +58,43 @@ func (pl *PodTopologySpread) PreFilter(state *framework.CycleState, pod *corev1.
 		domains: make([]map[string]domain, len(constraints)), least: make([]int, len(constraints)),
 	}
 	for i := range s.domains {
-		s.domains[i], s.least[i] = map[string]domain{}, unknown
+		domains := 0
+		if constraints[i].topologyKey == corev1.LabelHostname {
+			domains = len(nodes)
+		}
+		s.domains[i], s.least[i] = make(map[string]domain, domains), unknown
 	}
 	for _, n := range nodes {
-		s.count(pod, n, 1)
+		s.count(pod, n, 1, false)
+	}
+	for _, kind := range pl.Kinds().All() {
+		for i := range constraints {
+			if counts(kind.One.Pod, constraints[i].selector, pod.Namespace) {
+				s.countKind(i, pod, kind)
+			}
+		}
 	}
 	state.Write(filterKey, s)
 	return nil, nil
 }
 
-// count counts a node with its pods in, or out.
-func (s *filterState) count(pod *corev1.Pod, node *framework.NodeInfo, sign int) {
+// countKind counts in the pods of a kind that a constraint is about.
+func (s *filterState) countKind(i int, pod *corev1.Pod, kind *framework.PodKind) {
+	c := &s.constraints[i]
+	for _, on := range kind.On {
+		node := on.Node.Node
+		if node == nil || !labelled(node, s.constraints) || !c.includes(pod, s.affinity, node) {
+			continue
+		}
+		value := node.Labels[c.topologyKey]
+		d := s.domains[i][value]
+		d.pods += on.Pods
+		s.domains[i][value] = d
+	}
+}
+
+// count counts a node in, or out, with its pods or without.
+func (s *filterState) count(pod *corev1.Pod, node *framework.NodeInfo, sign int, pods bool) {
 	if !labelled(node.Node, s.constraints) {
 		return
 	}
@@ -80,7 +106,9 @@ func (s *filterState) count(pod *corev1.Pod, node *framework.NodeInfo, sign int)
 		value := node.Node.Labels[c.topologyKey]
 		d := s.domains[i][value]
 		d.nodes += sign
-		d.pods += sign * matching(node, c.selector, pod.Namespace)
+		if pods {
+			d.pods += sign * matching(node, c.selector, pod.Namespace)
+		}
 		s.domains[i][value], s.least[i] = d, unknown
 		if d.nodes == 0 {
 			delete(s.domains[i], value)
@@ -119,8 +147,8 @@ func (s *filterState) move(pod, moved *corev1.Pod, node *corev1.Node, sign int) 
 // ReplaceNode counts one node instead of another.
 func (*PodTopologySpread) ReplaceNode(state *framework.CycleState, pod *corev1.Pod, was, is *framework.NodeInfo) {
 	if s := framework.Read[*filterState](state, filterKey); s != nil {
-		s.count(pod, was, -1)
-		s.count(pod, is, 1)
+		s.count(pod, was, -1, true)
+		s.count(pod, is, 1, true)
 	}
 }
 

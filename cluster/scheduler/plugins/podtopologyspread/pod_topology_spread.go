@@ -38,10 +38,10 @@ const (
 	scoreKey  = "PreScore" + Name
 )
 
-// PodTopologySpread is the plugin. Nodes lists all nodes, Objects what default constraints
-// are derived from.
+// PodTopologySpread is the plugin. Kinds are those of the pods on nodes, Objects what default
+// constraints are derived from.
 type PodTopologySpread struct {
-	Nodes   func() []*framework.NodeInfo
+	Kinds   func() *framework.PodKinds
 	Objects Objects
 	Args    *config.PodTopologySpreadArgs // nil: upstream's defaults
 }
@@ -189,16 +189,17 @@ func (c *constraint) includes(pod *corev1.Pod, affinity nodeaffinity.RequiredNod
 	return true
 }
 
-// matching counts the pods on a node that the selector matches, those that are on their
-// way out left aside.
+// matching counts the pods on a node that the selector matches.
 func matching(node *framework.NodeInfo, selector labels.Selector, namespace string) (n int) {
-	if selector.Empty() {
-		return 0
-	}
 	for _, p := range node.Pods {
-		if p.Pod.Namespace == namespace && p.Pod.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Pod.Labels)) {
+		if counts(p.Pod, selector, namespace) {
 			n++
 		}
 	}
 	return n
+}
+
+// counts reports whether the selector matches a pod that is not on its way out.
+func counts(pod *corev1.Pod, selector labels.Selector, namespace string) bool {
+	return pod.Namespace == namespace && pod.DeletionTimestamp == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels))
 }

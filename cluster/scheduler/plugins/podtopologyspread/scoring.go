@@ -3,6 +3,7 @@ package podtopologyspread
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +17,10 @@ type scoreState struct {
 	constraints []constraint
 	// ignored are the nodes that lack a label of a constraint that is not the system's: they score 0.
 	ignored map[*framework.NodeInfo]bool
-	// pods are those of each domain, by constraint and the label's value; what is on one
-	// node is counted when that is scored.
+	// pods are those of each domain, by constraint and the label's value; for hostnames, here
+	// are those on each node, by its slot.
 	pods []map[string]*int64
+	here [][]int64
 	// weights make a pod in one of many domains count for more than one in one of few.
 	weights []float64
 }
@@ -37,20 +39,38 @@ func (pl *PodTopologySpread) PreScore(state *framework.CycleState, pod *corev1.P
 	needsLabels := own || !pl.systemDefaulted()
 	s := newScoreState(constraints, nodes, needsLabels)
 	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
-	for _, n := range pl.Nodes() {
-		if needsLabels && !labelled(n.Node, constraints) {
-			continue
-		}
+	for _, kind := range pl.Kinds().All() {
 		for i := range constraints {
 			c := &constraints[i]
-			sum := s.pods[i][n.Node.Labels[c.topologyKey]]
-			if sum != nil && c.includes(pod, affinity, n.Node) {
-				*sum += int64(matching(n, c.selector, pod.Namespace))
+			if !counts(kind.One.Pod, c.selector, pod.Namespace) {
+				continue
+			}
+			if c.topologyKey == corev1.LabelHostname {
+				s.countHere(i, kind)
+				continue
+			}
+			for _, on := range kind.On {
+				n := on.Node.Node
+				if n == nil || needsLabels && !labelled(n, constraints) {
+					continue
+				}
+				if sum := s.pods[i][n.Labels[c.topologyKey]]; sum != nil && c.includes(pod, affinity, n) {
+					*sum += int64(on.Pods)
+				}
 			}
 		}
 	}
 	state.Write(scoreKey, s)
 	return nil
+}
+
+// countHere counts in, node by node, the pods of a kind that a constraint is about.
+func (s *scoreState) countHere(i int, kind *framework.PodKind) {
+	for _, on := range kind.On {
+		s.here[i] = slices.Grow(s.here[i], max(on.Node.Slot+1-len(s.here[i]), 0))
+		s.here[i] = s.here[i][:max(len(s.here[i]), on.Node.Slot+1)]
+		s.here[i][on.Node.Slot] += int64(on.Pods)
+	}
 }
 
 // preferred are the constraints that score nodes: the pod's own, or the default ones.
@@ -71,7 +91,10 @@ func (pl *PodTopologySpread) preferred(pod *corev1.Pod, own bool) ([]constraint,
 
 // newScoreState finds the domains of the feasible nodes.
 func newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsLabels bool) *scoreState {
-	s := &scoreState{constraints: constraints, pods: make([]map[string]*int64, len(constraints)), weights: make([]float64, len(constraints))}
+	s := &scoreState{
+		constraints: constraints, pods: make([]map[string]*int64, len(constraints)), here: make([][]int64, len(constraints)),
+		weights: make([]float64, len(constraints)),
+	}
 	for i := range s.pods {
 		s.pods[i] = map[string]*int64{}
 	}
@@ -103,28 +126,31 @@ func newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsL
 
 // count is how many pods there are in the node's domain of a constraint; false if it
 // belongs to none.
-func (s *scoreState) count(i int, pod *corev1.Pod, node *framework.NodeInfo) (int64, bool) {
+func (s *scoreState) count(i int, node *framework.NodeInfo) (int64, bool) {
 	c := &s.constraints[i]
 	value, ok := node.Node.Labels[c.topologyKey]
 	if !ok {
 		return 0, false
 	}
 	if c.topologyKey == corev1.LabelHostname {
-		return int64(matching(node, c.selector, pod.Namespace)), true
+		if node.Slot >= len(s.here[i]) {
+			return 0, true
+		}
+		return s.here[i][node.Slot], true
 	}
 	return *s.pods[i][value], true
 }
 
 // Score adds up, over the constraints, the pods in the node's domain; the fewer the better,
 // which NormalizeScore turns round. maxSkew waters the differences down.
-func (*PodTopologySpread) Score(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) int64 {
+func (*PodTopologySpread) Score(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
 	s := framework.Read[*scoreState](state, scoreKey)
 	if s.ignored[node] {
 		return 0
 	}
 	var score float64
 	for i := range s.constraints {
-		if n, ok := s.count(i, pod, node); ok {
+		if n, ok := s.count(i, node); ok {
 			score += s.part(i, n)
 		}
 	}
@@ -159,7 +185,7 @@ func (*PodTopologySpread) NormalizeScore(state *framework.CycleState, nodes []*f
 }
 
 // ExplainScore says how many pods there are where.
-func (*PodTopologySpread) ExplainScore(state *framework.CycleState, pod *corev1.Pod, node *framework.NodeInfo) string {
+func (*PodTopologySpread) ExplainScore(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) string {
 	s := framework.Read[*scoreState](state, scoreKey)
 	if s.ignored[node] {
 		return "the node lacks a label that the pod's constraints are about: it scores 0 in the end"
@@ -167,7 +193,7 @@ func (*PodTopologySpread) ExplainScore(state *framework.CycleState, pod *corev1.
 	var parts []string
 	for i := range s.constraints {
 		c := &s.constraints[i]
-		n, ok := s.count(i, pod, node)
+		n, ok := s.count(i, node)
 		switch {
 		case !ok:
 			parts = append(parts, fmt.Sprintf("no label %s", c.topologyKey))
