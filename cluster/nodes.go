@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/proxy"
 	"kviz/cluster/registry"
 	"kviz/cluster/runtime"
+	"kviz/cluster/scheduler/program"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -32,7 +33,8 @@ type nodes struct {
 	registry   *registry.Registry // of images
 	rules      *proxy.Shared      // what every kube-proxy works out alike
 	cidr       clusterCIDR
-	light      bool // without a kube-proxy
+	light      bool           // without a kube-proxy
+	scheduler  program.Config // of schedulers in pods
 
 	list []*node
 }
@@ -112,6 +114,7 @@ func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
 	})
 	r.SetProgram(metricsserver.Image, func(in runtime.Instance) runtime.Program { return metricsserver.Start(in, ns.scrape) })
 	r.SetProgram(operator.Image, operator.Start)
+	r.SetProgram(program.Image, func(in runtime.Instance) runtime.Program { return program.Start(in, ns.scheduler) })
 	return r
 }
 

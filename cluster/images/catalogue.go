@@ -104,6 +104,8 @@ var catalogue = map[string]Image{
 	"registry.k8s.io/ingress-nginx/controller":      {User: "www-data"},
 	"docker.io/nicolaka/netshoot":                   {Entry: Nothing},
 	"registry.k8s.io/metrics-server/metrics-server": {User: "65534", Simulated: true},
+	"registry.k8s.io/kube-scheduler":                {Serves: 10259, Simulated: true, base: scratch, own: words(`kube-scheduler`), files: "/go-runner"},
+	"registry.k8s.io/descheduler/descheduler":       {User: "1000", Serves: 10258, Entry: Nothing, Simulated: true, base: scratch, own: words(`descheduler`)},
 
 	"docker.io/grafana/grafana":         {User: "472"},
 	"docker.io/grafana/loki":            {User: "10001"},

@@ -121,6 +121,9 @@ func (i Image) Lacks(program string) bool {
 // that the image is built on.
 func (i Image) Ships(program string) bool { return i.base == nil || i.own[path.Base(program)] }
 
+// Own reports whether a program is known to be the image's own.
+func (i Image) Own(program string) bool { return i.own[path.Base(program)] }
+
 func (i Image) has(name string) bool { return i.base[name] || i.own[name] }
 
 // inPath are the directories that programs are in. That one is in another of them is not

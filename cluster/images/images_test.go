@@ -27,6 +27,8 @@ func TestWhatIsKnownOfAnImage(t *testing.T) {
 		"gcr.io/distroless/static-debian12:nonroot":         {true, "65532", ""},
 		"gcr.io/distroless/static-debian12:latest":          {true, "0", ""},
 		"registry.k8s.io/pause:3.10.1":                      {true, "65535", "/pause sh"},
+		"registry.k8s.io/kube-scheduler:v1.37.1":            {true, "", "/usr/local/bin/kube-scheduler sh"},
+		"registry.k8s.io/descheduler/descheduler:v0.36.0":   {true, "1000", "/bin/descheduler sh"},
 		"docker.io/traefik/whoami:latest":                   {true, "", "/whoami sh"},
 		"quay.io/example/operator:v1.4.0":                   {},
 		"harbor.acme.io:8443/library/nginx:1":               {},

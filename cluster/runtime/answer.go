@@ -108,7 +108,7 @@ func (r *Runtime) connect(s *Sandbox, port int, method, path string) Answer {
 				a.Code, a.Body = f.Code, "internal server error\n"
 			}
 		}
-		if path != "" {
+		if path != "" && c.run.program == nil { // a program logs what it wants to
 			c.log.write(r.k.Now(), fmt.Sprintf("%q %d %d\n", method+" "+path+" HTTP/1.1", a.Code, len(a.Body)), false)
 		}
 		return a

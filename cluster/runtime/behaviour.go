@@ -211,7 +211,10 @@ func choose(cfg *ContainerConfig) (b Behaviour, assumed bool) {
 		}
 		return b, false
 	}
-	if img.Simulated && len(cfg.Command) == 0 {
+	if img.Simulated && (len(cfg.Command) == 0 || img.Own(cfg.Command[0])) {
+		if img.Serves > 0 && !slices.Contains(b.Serve, img.Serves) {
+			b.Serve = append(slices.Clone(b.Serve), img.Serves)
+		}
 		return b, false
 	}
 	if cfg.Finishes {

@@ -2,6 +2,9 @@ package runtime
 
 import (
 	"io"
+	"io/fs"
+	"slices"
+	"syscall"
 	"time"
 
 	"kviz/cluster/client"
@@ -21,9 +24,16 @@ type Program interface {
 type Instance struct {
 	Process *sim.Process // dies with the container
 	Node    string
-	Pod     string // namespace/name
+	Pod     string   // namespace/name
+	Host    string   // the pod's host name
+	Command []string // with its arguments
 	API     client.Interface
 	Log     func(line string)
+	// Read gives a file of the container, as os.ReadFile does.
+	Read func(path string) ([]byte, error)
+	// Exit ends the container with an exit status, because of events. A program calls it in one of
+	// its tasks, not while it is being started.
+	Exit func(code int32, causes ...trace.ID)
 }
 
 // StartProgram begins a program.
@@ -42,9 +52,22 @@ func (r *Runtime) SetProgram(repository string, start StartProgram) {
 func (r *Runtime) startProgram(t *sim.Task, c *Container, s *Sandbox) {
 	c.run.process = r.newProcess(trace.Lane{Component: trace.CompPod, Instance: s.key()}, c)
 	c.run.process.Begin(c.StartedBy)
+	run := c.run
 	in := Instance{
-		Process: c.run.process, Node: r.cfg.Node, Pod: s.key(),
+		Process: c.run.process, Node: r.cfg.Node, Pod: s.key(), Host: s.Hostname, Command: slices.Concat(c.Command, c.Args),
 		Log: func(line string) { c.log.write(r.k.Now(), line+"\n", true) },
+		Read: func(path string) ([]byte, error) {
+			text, there := run.files[path]
+			if !there {
+				return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
+			}
+			return []byte(text), nil
+		},
+		Exit: func(code int32, causes ...trace.ID) {
+			if c.run == run {
+				r.end(c, code, reasonOf(code), "", causes, false)
+			}
+		},
 	}
 	if r.api != nil {
 		in.API = r.api(s.Namespace, s.ServiceAccount, s.key())

@@ -45,7 +45,7 @@ var _ = simulated.Say(simulated.Statement{
 	What: "nodes are judged one after another at one instant, after the modelled time of a cycle, where upstream judges sixteen at a time",
 })
 
-// Lease is the name of the Lease in kube-system that the active copy holds.
+// Lease is the name of the Lease in kube-system that the active copy of the control plane's scheduler holds.
 const Lease = "kube-scheduler"
 
 // Config says how the scheduler works. The zero value is upstream's defaults.
@@ -60,6 +60,10 @@ type Config struct {
 	// TraceNodes is for how many nodes a cycle emits sched.filter and
 	// sched.score; default 64, negative none.
 	TraceNodes int
+	// Lease is the name of the Lease in kube-system; default [Lease].
+	Lease string
+	// Host is the machine that it runs on, for its Events; default: the control plane's.
+	Host string
 	// NoElection starts scheduling without winning the Lease first.
 	NoElection bool
 	// Name is the schedulerName of the first profile; it is filled in.
@@ -86,6 +90,12 @@ func (cfg Config) withDefaults(p *sim.Process) Config {
 	}
 	cfg.Name = cfg.Configuration.Profiles[0].SchedulerName
 	cfg.NoElection = cfg.NoElection || !cfg.Configuration.LeaderElection.LeaderElect
+	if cfg.Lease == "" {
+		cfg.Lease = Lease
+	}
+	if cfg.Host == "" {
+		cfg.Host = host
+	}
 	if cfg.CycleTime == 0 {
 		cfg.CycleTime = time.Millisecond
 	}
@@ -96,7 +106,7 @@ func (cfg Config) withDefaults(p *sim.Process) Config {
 	return cfg
 }
 
-// host is the machine that the scheduler runs on.
+// host is the machine that the control plane's scheduler runs on.
 const host = "control-plane"
 
 // Scheduler is a running scheduler.
@@ -177,7 +187,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	s.queue = newSchedulingQueue(s.profiles, backoffs{seconds(cfg.Configuration.PodInitialBackoffSeconds), seconds(cfg.Configuration.PodMaxBackoffSeconds)})
 	s.queue.crashed = s.warn
 	for _, profile := range s.profiles {
-		profile.events = events.New(p, told, profile.name, host)
+		profile.events = events.New(p, told, profile.name, cfg.Host)
 	}
 	s.elections = record.New(p, told, cfg.Name)
 	s.nodes = informer.New(p, p.Lane, c, client.Nodes, "", informer.Options{Crashed: s.warn})
@@ -195,7 +205,7 @@ func (s *Scheduler) main(t *sim.Task) {
 		s.run(t)
 		return
 	}
-	leaderelection.Run(t, s.lease, s.elections, Lease, s.cfg.Identity, s.run, s.cfg.Exit)
+	leaderelection.Run(t, s.lease, s.elections, s.cfg.Lease, s.cfg.Identity, s.run, s.cfg.Exit)
 }
 
 // run schedules pods, one after another, for as long as the process lives.
@@ -215,7 +225,9 @@ func (s *Scheduler) run(t *sim.Task) {
 // Leave gives up the Lease of a scheduler that has been stopped in an orderly
 // way, so that the next one can begin at once. It runs in a task of another
 // process: the scheduler's own has ended.
-func (s *Scheduler) Leave(t *sim.Task) { leaderelection.Release(t, s.lease, Lease, s.cfg.Identity) }
+func (s *Scheduler) Leave(t *sim.Task) {
+	leaderelection.Release(t, s.lease, s.cfg.Lease, s.cfg.Identity)
+}
 
 // Pending is how many pods wait in each queue.
 func (s *Scheduler) Pending() (active, backoff, unschedulable int) {

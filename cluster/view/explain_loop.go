@@ -85,7 +85,7 @@ func init() {
 		return fmt.Sprintf("%s holds the lease %s: it is the active one%s", p.Holder, p.Lease, tail(", after ", p.Previous))
 	})
 
-	say(trace.SchedConfigured, func(_ *trace.Event, p *trace.SchedConfiguration) string {
+	say(trace.SchedConfigured, func(e *trace.Event, p *trace.SchedConfiguration) string {
 		var names []string
 		for _, profile := range p.Profiles {
 			names = append(names, profile.Name)
@@ -94,10 +94,17 @@ func init() {
 		if !p.File {
 			from = "the default configuration"
 		}
-		return fmt.Sprintf("kube-scheduler gets %s, which serves schedulerName %s", from, joined(names))
+		who := "kube-scheduler"
+		if in := inPod(e.Lane); in != "" {
+			who = "the kube-scheduler in the pod " + in
+		}
+		return fmt.Sprintf("%s gets %s, which serves schedulerName %s", who, from, joined(names))
 	})
 	say(trace.SchedQueue, explainSchedQueue)
 	say(trace.SchedCycle, func(e *trace.Event, p *trace.SchedCycleStart) string {
+		if in := inPod(e.Lane); in != "" {
+			return fmt.Sprintf("the scheduler in the pod %s takes up %s, attempt %d, with %s to choose from", in, p.Pod, p.Attempt, count(p.Nodes, "node"))
+		}
 		return fmt.Sprintf("the scheduler takes up %s, attempt %d, with %s to choose from", p.Pod, p.Attempt, count(p.Nodes, "node"))
 	})
 	say(trace.SchedPoint, func(e *trace.Event, p *trace.ExtensionPoint) string {

@@ -153,6 +153,9 @@ func containerChange(b *Builder, e *trace.Event, p *trace.ContainerState) {
 	x := b.nodePod(e, p.Node, p.Pod)
 	x.step(e, Step{Container: p.Container, What: p.State, Detail: p.Reason})
 	x.setContainer(Container{p, e.ID, e.At})
+	if p.State == "terminated" {
+		b.schedulerEnded(e, p.Pod)
+	}
 }
 
 func probeResult(b *Builder, e *trace.Event, p *trace.Probe) {

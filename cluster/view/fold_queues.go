@@ -284,7 +284,11 @@ func (b *Builder) workersDied(e *trace.Event, process string) {
 		}
 	}
 	if process == trace.CompScheduler {
-		b.s.Scheduler.pods = newTable[string, *SchedPod]()
+		for key, p := range entries(b.s.Scheduler.pods) {
+			if p.In == "" {
+				b.s.Scheduler.pods.delete(key)
+			}
+		}
 		b.s.Scheduler.Active, b.s.Scheduler.Backoff, b.s.Scheduler.Unschedulable = 0, 0, 0
 	}
 }

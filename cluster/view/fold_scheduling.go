@@ -6,27 +6,32 @@ const maxCycles = 50
 
 func init() {
 	on(trace.SchedConfigured, func(b *Builder, e *trace.Event, p *trace.SchedConfiguration) {
+		if in := inPod(e.Lane); in != "" {
+			o := edit(b, b.s.Scheduler.others, in)
+			o.Pod, o.Configured, o.ConfiguredBy = in, p, e.ID
+			return
+		}
 		b.s.Scheduler.Configured, b.s.Scheduler.ConfiguredBy = p, e.ID
 	})
 	on(trace.SchedQueue, schedQueue)
 	on(trace.SchedCycle, schedCycle)
 	on(trace.SchedPoint, func(b *Builder, e *trace.Event, p *trace.ExtensionPoint) {
-		if c := b.cycle(p.Pod); c != nil {
+		if c := b.cycle(e, p.Pod); c != nil {
 			c.points = append(c.points, PointRun{p, e.ID})
 		}
 	})
 	on(trace.SchedFilter, func(b *Builder, e *trace.Event, p *trace.FilterVerdict) {
-		if c := b.cycle(p.Pod); c != nil {
+		if c := b.cycle(e, p.Pod); c != nil {
 			c.filters = append(c.filters, NodeFilter{p, e.ID})
 		}
 	})
 	on(trace.SchedScore, func(b *Builder, e *trace.Event, p *trace.NodeScore) {
-		if c := b.cycle(p.Pod); c != nil {
+		if c := b.cycle(e, p.Pod); c != nil {
 			c.scores = append(c.scores, NodeScores{p, e.ID})
 		}
 	})
 	on(trace.SchedDecision, func(b *Builder, e *trace.Event, p *trace.Decision) {
-		if c := b.cycle(p.Pod); c != nil {
+		if c := b.cycle(e, p.Pod); c != nil {
 			c.Decision, c.Decided, c.DecidedAt = p, e.ID, e.At
 		}
 	})
@@ -36,7 +41,7 @@ func init() {
 			b.second(e).Bound++
 			b.s.Scheduler.pods.delete(p.Pod)
 		}
-		if c := b.cycle(p.Pod); c != nil {
+		if c := b.cycle(e, p.Pod); c != nil {
 			c.Bind, c.Bound, c.BoundAt = p, e.ID, e.At
 		}
 	})
@@ -44,7 +49,10 @@ func init() {
 
 func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {
 	s := &b.s.Scheduler
-	s.Active, s.Backoff, s.Unschedulable = p.Active, p.Backoff, p.Unschedulable
+	in := inPod(e.Lane)
+	if in == "" {
+		s.Active, s.Backoff, s.Unschedulable = p.Active, p.Backoff, p.Unschedulable
+	}
 	if p.To == "" {
 		s.pods.delete(p.Pod)
 		return
@@ -53,7 +61,7 @@ func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {
 	if x.Pod == "" {
 		x.Came = e.At
 	}
-	x.Pod, x.Queue, x.Cause, x.Attempts, x.Since, x.Event = p.Pod, p.To, p.Event, p.Attempts, e.At, e.ID
+	x.Pod, x.In, x.Queue, x.Cause, x.Attempts, x.Since, x.Event = p.Pod, in, p.To, p.Event, p.Attempts, e.At, e.ID
 }
 
 func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
@@ -65,16 +73,37 @@ func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
 	}
 	s.pods.delete(p.Pod)
 	s.cycles.set(s.Cycles, &Cycle{
-		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, Attempt: p.Attempt, NodeCount: p.Nodes,
+		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, In: inPod(e.Lane), Attempt: p.Attempt, NodeCount: p.Nodes,
 		Priority: p.Priority, Queued: queued, Start: e.ID, At: e.At,
 	})
 	s.cycles.trim(maxCycles)
 }
 
-// cycle is the newest cycle of the pod, ready to be changed. Binding runs
+// schedulerEnded forgets a scheduler whose container has ended, and what it kept in memory.
+func (b *Builder) schedulerEnded(e *trace.Event, pod string) {
+	s := &b.s.Scheduler
+	if _, ran := s.others.delete(pod); !ran {
+		return
+	}
+	for key, p := range entries(s.pods) {
+		if p.In == pod {
+			s.pods.delete(key)
+		}
+	}
+	b.workersDied(e, trace.Lane{Component: trace.CompPod, Instance: pod}.String())
+}
+
+// cycle is a scheduler's newest cycle of the pod, ready to be changed. Binding runs
 // beside the next cycles, so it need not be the newest of all.
-func (b *Builder) cycle(pod string) *Cycle {
-	c := b.s.Scheduler.CycleOf(pod)
+func (b *Builder) cycle(e *trace.Event, pod string) *Cycle {
+	in := inPod(e.Lane)
+	var c *Cycle
+	b.s.Scheduler.cycles.back(func(_ uint64, x *Cycle) bool {
+		if x.Pod == pod && x.In == in {
+			c = x
+		}
+		return c == nil
+	})
 	if c == nil {
 		return nil
 	}

@@ -25,21 +25,27 @@ func (s *State) podPending(o *Object) *Reason {
 		}
 		return sentence("%sit is not scheduled before its scheduling gates are taken off: %s", is, joined(names))
 	}
-	if name := orElse(pod.Spec.SchedulerName, corev1.DefaultSchedulerName); !slices.Contains(s.Scheduler.serves(), name) {
+	name := orElse(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
+	other := s.Scheduler.otherFor(name)
+	if other == nil && !slices.Contains(s.Scheduler.serves(), name) {
 		a := sentence("%sno scheduler here serves schedulerName %q; kube-scheduler serves %s", is, name, joined(s.Scheduler.serves()))
 		if by := s.Scheduler.ConfiguredBy; !by.IsZero() {
 			a.From = append(a.From, Keeper{What: "kube-scheduler's configuration", Event: by})
 		}
 		return a
 	}
-	if p, down := s.down(trace.CompScheduler); down {
+	if p, down := s.down(trace.CompScheduler); down && other == nil {
 		a := sentence("%sthe scheduler is not running, so nobody chooses a node for it", is)
 		a.From = append(a.From, Keeper{What: "scheduler", Why: p.Reason, Event: p.Event})
 		return a
 	}
 	c := s.Scheduler.CycleOf(o.Ref.Key())
 	if c == nil || c.Decision == nil || c.Decision.Node != "" {
-		a := sentence("%sthe scheduler has not chosen a node for it yet", is)
+		who := "the scheduler"
+		if other != nil {
+			who = "the scheduler in the pod " + other.Pod
+		}
+		a := sentence("%s%s has not chosen a node for it yet", is, who)
 		if q := s.Scheduler.Pod(o.Ref.Key()); q != nil {
 			a.From = append(a.From, Keeper{What: "queue " + q.Queue, Why: "it waits there because of " + q.Cause, Event: q.Event})
 		}

@@ -21,6 +21,7 @@ type Scheduler struct {
 	Configured   *trace.SchedConfiguration
 	ConfiguredBy trace.ID
 
+	others table[string, *OtherScheduler]
 	pods   table[string, *SchedPod]
 	cycles table[uint64, *Cycle]
 }
@@ -37,10 +38,67 @@ func (s *Scheduler) serves() []string {
 	return names
 }
 
+// OtherScheduler is a scheduler that runs in a pod, beside the control plane's.
+type OtherScheduler struct {
+	gen
+	Pod          string // that it runs in: namespace/name
+	Configured   *trace.SchedConfiguration
+	ConfiguredBy trace.ID
+}
+
+func (*OtherScheduler) seal() {}
+
+// Name is the schedulerName that it serves, the first if there are several.
+func (o *OtherScheduler) Name() string {
+	if o.Configured == nil || len(o.Configured.Profiles) == 0 {
+		return o.Pod
+	}
+	return o.Configured.Profiles[0].Name
+}
+
+// Others are the schedulers that run in pods, by the pods' names.
+func (s *Scheduler) Others() []*OtherScheduler { return s.others.values() }
+
+// Other is the scheduler that runs in a pod, or nil.
+func (s *Scheduler) Other(pod string) *OtherScheduler { o, _ := s.others.get(pod); return o }
+
+// otherFor is a scheduler in a pod that serves a schedulerName, or nil.
+func (s *Scheduler) otherFor(name string) *OtherScheduler {
+	for _, o := range s.others.values() {
+		for _, p := range o.Configured.Profiles {
+			if p.Name == name {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// By names the scheduler of a cycle or of a queued pod, for people: "" is the control plane's, else it is
+// the schedulerName that the one in that pod serves.
+func (s *Scheduler) By(pod string) string {
+	if pod == "" {
+		return ""
+	}
+	if o := s.Other(pod); o != nil {
+		return o.Name()
+	}
+	return pod // it has ended
+}
+
+// inPod is the pod in which the scheduler of a lane runs, "" for the control plane's.
+func inPod(l trace.Lane) string {
+	if l.Component == trace.CompPod {
+		return l.Instance
+	}
+	return ""
+}
+
 // SchedPod is a pod in one of the scheduler's queues.
 type SchedPod struct {
 	gen
 	Pod      string // namespace/name
+	In       string // the pod in which its scheduler runs; "": the control plane's
 	Queue    string // active, backoff, unschedulable, gated
 	Cause    string // what moved it there: "EventUnscheduledPodAdd"
 	Attempts int
@@ -56,6 +114,7 @@ type Cycle struct {
 	gen
 	Number    uint64 // 1, 2, 3 …
 	Pod       string
+	In        string // the pod in which its scheduler runs; "": the control plane's
 	Attempt   int
 	NodeCount int // nodes in the snapshot
 	Priority  int32

@@ -44,3 +44,24 @@ func TestRoomThatIsMade(t *testing.T) {
 		tuitest.Case{Name: "room-narrow", W: 44, H: 24},
 	)
 }
+
+// Two schedulers: the control plane's, and one in a pod, whose cycles and waiting pods name it.
+func TestTwoSchedulers(t *testing.T) {
+	tape := tuitest.NewTape()
+	const in = "kube-system/my-scheduler-7d9f-x2k4p"
+	profile := []trace.SchedProfile{{Name: "my-scheduler"}}
+	tape.Emit(trace.CompPod, in, trace.SchedConfigured, tuitest.Ref("Pod", "kube-system", "my-scheduler-7d9f-x2k4p"), &trace.SchedConfiguration{File: true, Profiles: profile})
+	for i, pod := range []string{"web-1", "mine"} {
+		comp, instance := trace.CompScheduler, ""
+		if i == 1 {
+			comp, instance = trace.CompPod, in
+		}
+		ref := tuitest.Ref("Pod", "demo", pod)
+		cycle := tape.Emit(comp, instance, trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/" + pod, Attempt: 1, Nodes: 1})
+		tape.Emit(comp, instance, trace.SchedFilter, ref, &trace.FilterVerdict{Pod: "demo/" + pod, Node: "node-1", Passed: []string{"NodeName"}}, cycle)
+		tape.Emit(comp, instance, trace.SchedDecision, ref, &trace.Decision{Pod: "demo/" + pod, Node: "node-1", Skipped: true, Evaluated: 1, Feasible: 1}, cycle)
+	}
+	tape.Emit(trace.CompPod, in, trace.SchedQueue, tuitest.Ref("Pod", "demo", "large"), &trace.SchedQueueMove{Pod: "demo/large", To: "unschedulable", Event: "ScheduleAttemptFailure", Attempts: 1, Unschedulable: 1})
+	tape.Emit(trace.CompScheduler, "", trace.SchedQueue, tuitest.Ref("Pod", "demo", "web-2"), &trace.SchedQueueMove{Pod: "demo/web-2", To: "active", Event: "EventUnscheduledPodAdd", Active: 1})
+	tuitest.FramesOf(t, tape, pane.Make(New), tuitest.Case{Name: "two", W: 100, H: 24}, tuitest.Case{Name: "two-narrow", W: 44, H: 24})
+}

@@ -109,6 +109,8 @@ func drawPods(s *pane.Sheet, f *pane.Frame, y int, pods []*view.SchedPod, st gri
 		if pod.Attempts > 1 {
 			text += fmt.Sprintf(" (%d tries)", pod.Attempts)
 		}
+		by := f.S.Scheduler.By(pod.In)
+		text += tail(" of ", by)
 		if x > in && x+grid.Width(text) > s.W() {
 			x, y = in, y+1
 			if y > 3000 {
@@ -124,10 +126,21 @@ func drawPods(s *pane.Sheet, f *pane.Frame, y int, pods []*view.SchedPod, st gri
 		on := pane.OnPod(pod.Pod)
 		on.Event, on.Kind = pod.Event, trace.SchedQueue
 		on.Words = fmt.Sprintf("Pod %s is in the %s queue, moved there by %s, %s so far.", pod.Pod, pod.Queue, pod.Cause, words.Count(pod.Attempts, "attempt"))
+		if by != "" {
+			on.Words += fmt.Sprintf(" It waits for the scheduler %s, which runs in the pod %s.", by, pod.In)
+		}
 		s.Hot(x, y, end-x, on)
 		x = end + 2
 	}
 	return y + 1
+}
+
+// tail is text after what leads to it, or "" if there is none.
+func tail(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
 }
 
 // waited is how long the pod was in the queues before the cycle, if it was.
@@ -174,6 +187,7 @@ func drawCycles(s *pane.Sheet, f *pane.Frame, y int, shown *view.Cycle) {
 		},
 			grid.Span{Text: mark, Style: theme.Accent}, grid.Span{Text: grid.PadLeft(fmt.Sprint(c.Number), 4) + "  ", Style: theme.Muted},
 			grid.Span{Text: grid.Pad(c.Pod, max(min(s.W()-40, 44), 16)) + " ", Style: name}, grid.Span{Text: text, Style: st},
+			grid.Span{Text: tail("  by ", f.S.Scheduler.By(c.In)), Style: theme.Accent},
 			grid.Span{Text: waited(c), Style: theme.Number}, grid.Span{Text: "  " + words.Dur(f.S.At-c.At) + " ago", Style: theme.Muted})
 		y++
 	}

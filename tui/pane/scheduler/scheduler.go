@@ -193,9 +193,15 @@ func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle
 	x := a.Text(0, 0, fmt.Sprintf("cycle %d  ", c.Number), theme.Muted)
 	x = a.Text(x, 0, c.Pod, theme.Name|grid.Bold)
 	x = a.Text(x, 0, fmt.Sprintf("  attempt %d, %s", c.Attempt, words.Count(c.NodeCount, "node")), theme.Muted)
+	said := fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt)
+	if by := f.S.Scheduler.By(c.In); by != "" {
+		x = a.Text(x, 0, "  by ", theme.Muted)
+		x = a.Text(x, 0, by, theme.Accent)
+		said += fmt.Sprintf(" It is one of the scheduler %s, which runs in the pod %s.", by, c.In)
+	}
 	s.Hot(0, y, x, pane.Subject{
 		ID: "cycle", Ref: pane.PodRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
-		Words: fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt),
+		Words: said,
 	})
 	y++
 	y = p.drawMatrix(s, f, y, c)
