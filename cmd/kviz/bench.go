@@ -25,11 +25,11 @@ func benchCommand() *command {
 	var cpu, mem string
 	var each, long time.Duration
 	var bare bool
-	store, hostile, class := &benchStore{}, &benchHostile{}, &benchClass{}
+	store, hostile, class, scheduler := &benchStore{}, &benchHostile{}, &benchClass{}, &benchScheduler{}
 	return &command{
-		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork | class | hostile]…",
+		name: "bench", usage: "[small | large-raft | large-mvcc | frame | store | pace | idle | fork | class | hostile | scheduler]…",
 		short: "measure kviz on this machine, beside its budgets",
-		long: `Each measurement runs in a process of its own. Without a name kviz runs all but store, pace, idle, fork, class and hostile, one by one.
+		long: `Each measurement runs in a process of its own. Without a name kviz runs all but store, pace, idle, fork, class, hostile and scheduler, one by one.
 pace counts virtual seconds in a real one at speed 1, under requests from other programs, watches and kubectl get -w.
 idle measures the memory of an idle cluster over hours of virtual time.
 fork repeats ten virtual minutes of a class' work, as kviz fork does.
@@ -37,6 +37,7 @@ class has simulated students take L09 over SSH, in a class of its own: --followe
 their screens take processor time too: what matters are ratios, and the class's own processor and memory.
 hostile sends costly requests with a token that may do little, and measures how long another client waits meanwhile, beside a
 real kube-apiserver in the source tree. Each request has a number: --first N --count 1 sends one again.
+scheduler binds pods of four kinds to --nodes nodes, --pods of each where there is room: --rounds times.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
 run it in the source tree.`,
 		example: "kviz bench small frame\nkviz bench store --rounds 5",
@@ -45,13 +46,14 @@ run it in the source tree.`,
 			f.DurationVar(&each, "each", 6*time.Second, "how long to measure each pace")
 			f.DurationVar(&long, "long", 4*time.Hour, "how long a cluster is idle, in virtual time")
 			f.BoolVar(&bare, "mvcc", false, "on the mvcc store instead of the raft store: idle, fork")
-			f.IntVar(&nodes, "nodes", 1000, "nodes of the large cluster")
-			f.IntVar(&pods, "pods", 5000, "pods of the large cluster")
+			f.IntVar(&nodes, "nodes", 1000, "nodes of the large cluster, and for scheduler")
+			f.IntVar(&pods, "pods", 5000, "pods of the large cluster, and for scheduler")
 			f.StringVar(&cpu, "cpuprofile", "", "write a processor profile of a single measurement to this `file`")
 			f.StringVar(&mem, "memprofile", "", "write a profile of what a single measurement allocated to this `file`")
 			store.flags(f)
 			hostile.flags(f)
 			class.flags(f)
+			scheduler.flags(f)
 		},
 		run: func(ctx context.Context, io streams, args []string) error {
 			if len(args) == 1 && args[0] == "store" {
@@ -59,6 +61,10 @@ run it in the source tree.`,
 			}
 			if len(args) == 1 && args[0] == "hostile" {
 				return hostile.run(ctx, io)
+			}
+			scheduler.nodes, scheduler.pods = nodes, pods
+			if len(args) == 1 && args[0] == "scheduler" {
+				return scheduler.run(ctx, io, store.rounds)
 			}
 			measure := map[string]func() ([]bench.Result, error){
 				"small":      func() ([]bench.Result, error) { return bench.Small(ctx, idle) },
@@ -74,10 +80,14 @@ run it in the source tree.`,
 				_, err := profiled(cpu, mem, func() ([]bench.Result, error) { return nil, store.serve(ctx, io) })
 				return err
 			}
+			if len(args) == 1 && args[0] == benchSchedulerSide {
+				_, err := profiled(cpu, mem, func() ([]bench.Result, error) { return nil, scheduler.side(ctx, io.out) })
+				return err
+			}
 			if len(args) == 1 {
 				one, ok := measure[args[0]]
 				if !ok {
-					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle, fork, class or hostile", args[0]), command: "bench"}
+					return &usageError{text: fmt.Sprintf("unknown measurement %q: small, large-raft, large-mvcc, frame, store, pace, idle, fork, class, hostile or scheduler", args[0]), command: "bench"}
 				}
 				results, err := profiled(cpu, mem, one)
 				printResults(io.out, results)
@@ -91,9 +101,13 @@ run it in the source tree.`,
 				return err
 			}
 			for _, name := range args {
-				if name == "store" {
-					if err := store.run(ctx, io, idle); err != nil {
-						return fmt.Errorf("bench store: %w", err)
+				if name == "store" || name == "scheduler" {
+					run := func() error { return store.run(ctx, io, idle) }
+					if name == "scheduler" {
+						run = func() error { return scheduler.run(ctx, io, store.rounds) }
+					}
+					if err := run(); err != nil {
+						return fmt.Errorf("bench %s: %w", name, err)
 					}
 					continue
 				}

@@ -30,7 +30,7 @@ type benchStore struct {
 func (b *benchStore) flags(f *pflag.FlagSet) {
 	f.StringVar(&b.etcd, "etcd", "", "store: a real etcd `binary` to measure beside it; \"none\" measures kviz alone")
 	f.StringVar(&b.dir, "dir", "", "store: folder for the data of both, so that they share a disk (default: the system's for temporary files)")
-	f.IntVar(&b.rounds, "rounds", 3, "store: measurements of each side, in turn; the table shows medians")
+	f.IntVar(&b.rounds, "rounds", 3, "store, scheduler: measurements of each side, in turn; the table shows medians")
 	f.DurationVar(&b.length, "for", 2*time.Second, "store: how long one measurement takes")
 	f.StringVar(&b.only, "only", "", "store: only rows whose name contains this")
 }
