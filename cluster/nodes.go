@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
+	"kviz/cluster/descheduler"
 	"kviz/cluster/fault"
 	"kviz/cluster/kubelet"
 	"kviz/cluster/metricsserver"
@@ -114,6 +115,7 @@ func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
 	})
 	r.SetProgram(metricsserver.Image, func(in runtime.Instance) runtime.Program { return metricsserver.Start(in, ns.scrape) })
 	r.SetProgram(operator.Image, operator.Start)
+	r.SetProgram(descheduler.Image, descheduler.Start)
 	r.SetProgram(program.Image, func(in runtime.Instance) runtime.Program { return program.Start(in, ns.scheduler) })
 	return r
 }
