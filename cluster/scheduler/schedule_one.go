@@ -42,10 +42,14 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 		s.queue.done()
 		return
 	}
+	name := s.profile.name
+	if name == corev1.DefaultSchedulerName {
+		name = ""
+	}
 	info.Cause = t.Emit(trace.Event{
 		Kind: trace.SchedCycle, Object: client.RefOf(pod),
 		Payload: &trace.SchedCycleStart{
-			Pod: framework.PodKey(pod), Attempt: info.Attempts, Nodes: len(s.cache.list()), Priority: v1helper.PodPriority(pod),
+			Pod: framework.PodKey(pod), Attempt: info.Attempts, Nodes: len(s.cache.list()), Priority: v1helper.PodPriority(pod), Profile: name,
 			Active: s.queue.active.Len(), Backoff: s.queue.backoff.len(), Unschedulable: s.queue.unschedulable.Len(),
 		},
 	})

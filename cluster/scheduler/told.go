@@ -25,9 +25,12 @@ func Configured(file []byte) (*config.KubeSchedulerConfiguration, *trace.SchedCo
 		return nil, nil, err
 	}
 	told := &trace.SchedConfiguration{File: file != nil}
-	for _, p := range s.profiles {
-		told.Profiles = append(told.Profiles, p.told())
+	for i, p := range s.profiles {
+		of := p.told()
+		of.Args = configuration.ChangedArgs(cfg.Profiles[i].PluginConfig)
+		told.Profiles = append(told.Profiles, of)
 	}
+	told.Changed = configuration.Changed(cfg)
 	return cfg, told, nil
 }
 

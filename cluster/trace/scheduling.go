@@ -40,6 +40,8 @@ var (
 type SchedConfiguration struct {
 	File     bool // there is a file; else it is upstream's defaults
 	Profiles []SchedProfile
+	// Changed are the settings of all profiles that are not upstream's: "podMaxBackoffSeconds 30".
+	Changed []string `json:",omitempty"`
 }
 
 // SchedProfile serves the pods of one schedulerName.
@@ -48,6 +50,8 @@ type SchedProfile struct {
 	Percentage int            `json:",omitempty"` // of nodes to find before scoring; 0 goes by their number
 	Points     []SchedPlugins // those that have plugins
 	Absent     []string       `json:",omitempty"` // plugins whose work nothing does here
+	// Args are the arguments of plugins that are not upstream's: `NodeResourcesFit scoringStrategy {"type":"MostAllocated"}`.
+	Args []string `json:",omitempty"`
 }
 
 // SchedPlugins are the plugins of an extension point in the order in which they run; scores
@@ -74,6 +78,7 @@ type SchedCycleStart struct {
 	Attempt  int
 	Nodes    int // nodes in the snapshot
 	Priority int32
+	Profile  string `json:",omitempty"` // the schedulerName of the pod; none is default-scheduler
 
 	// Sizes of the queues without the pod.
 	Active        int

@@ -72,9 +72,17 @@ func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
 		queued = x.Came
 	}
 	s.pods.delete(p.Pod)
+	in, configured, by := inPod(e.Lane), s.Configured, s.ConfiguredBy
+	if in != "" {
+		configured, by = nil, trace.ID{}
+		if o := s.Other(in); o != nil {
+			configured, by = o.Configured, o.ConfiguredBy
+		}
+	}
 	s.cycles.set(s.Cycles, &Cycle{
-		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, In: inPod(e.Lane), Attempt: p.Attempt, NodeCount: p.Nodes,
+		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, In: in, Attempt: p.Attempt, NodeCount: p.Nodes,
 		Priority: p.Priority, Queued: queued, Start: e.ID, At: e.At,
+		ProfileName: profileName(p), configured: configured, ConfiguredBy: by,
 	})
 	s.cycles.trim(maxCycles)
 }

@@ -118,9 +118,12 @@ type Cycle struct {
 	Attempt   int
 	NodeCount int // nodes in the snapshot
 	Priority  int32
-	Queued    time.Duration // when the pod came into the queues before it
-	Start     trace.ID
-	At        time.Duration
+	// ProfileName is the schedulerName that its profile serves.
+	ProfileName  string
+	ConfiguredBy trace.ID      // what told of the configuration; zero without one
+	Queued       time.Duration // when the pod came into the queues before it
+	Start        trace.ID
+	At           time.Duration
 
 	Decision  *trace.Decision // nil while it runs
 	Decided   trace.ID
@@ -128,6 +131,8 @@ type Cycle struct {
 	Bind      *trace.Decision // what the API server made of it; nil before
 	Bound     trace.ID
 	BoundAt   time.Duration
+
+	configured *trace.SchedConfiguration // when it began; nil: the defaults
 
 	points  []PointRun
 	filters []NodeFilter

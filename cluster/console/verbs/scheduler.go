@@ -64,8 +64,14 @@ func tellScheduler(w io.Writer, told *trace.SchedConfiguration) {
 		if p.Percentage > 0 {
 			fmt.Fprintf(w, "  percentageOfNodesToScore: %d\n", p.Percentage)
 		}
+		for _, arg := range p.Args {
+			fmt.Fprintf(w, "  changed: %s\n", arg)
+		}
 		if len(p.Absent) > 0 {
 			fmt.Fprintf(w, "  without effect here: %s\n", strings.Join(p.Absent, ", "))
 		}
+	}
+	for _, setting := range told.Changed {
+		fmt.Fprintf(w, "changed: %s\n", setting)
 	}
 }

@@ -95,12 +95,27 @@ func drawTimes(s *pane.Sheet, y int, c *view.Cycle) int {
 		})
 		x, said = end, true
 	}
-	note := "its plugins take none"
+	note := "its plugins take no virtual time"
 	if !said {
 		note = "no virtual time yet"
+	} else if x+3+grid.Width(note) > s.W() {
+		x, y = 7, y+1
 	} else {
 		x = s.Row(y).Text(x, 0, " · ", theme.Line)
 	}
 	s.Row(y).Fit(x, 0, max(s.W()-x, 0), note, theme.Muted)
+	s.Hot(x, y, min(grid.Width(note), max(s.W()-x, 0)), pane.Subject{
+		ID: "took/plugins", Event: c.Start, Pod: c.Pod, Kind: trace.SchedPoint,
+		Words: "All plugins of a cycle run at one instant, so a plugin takes no virtual time. Instead, " + work(c),
+	})
 	return y + 1
+}
+
+// work says how much the filters had to do in a cycle, which is what can be said of a plugin
+// that takes no time.
+func work(c *view.Cycle) string {
+	if text := strings.TrimPrefix(asked(c, "Filter"), "; "); text != "" {
+		return text + "."
+	}
+	return "the point Filter says how many nodes each filter was asked about."
 }

@@ -28,7 +28,7 @@ type Scheduler struct {
 
 var about = pane.Info{
 	Name: "scheduler", Title: "Scheduler",
-	Kinds: []string{"change", "cycle", "decision", "filter", "node", "pod", "point", "score", "second", "took"},
+	Kinds: []string{"change", "cycle", "decision", "filter", "node", "pod", "point", "profile", "score", "second", "took"},
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
@@ -39,6 +39,7 @@ var about = pane.Info{
 		{"blank", "not asked: an earlier filter said no"},
 		{"×3", "weight of a score plugin"},
 		{"◀", "the node that was chosen"},
+		{"+ - ~", "added, taken out, changed by the configuration file (view plugins)"},
 	},
 }
 
@@ -47,7 +48,7 @@ func New() *Scheduler {
 	p := &Scheduler{List: pane.NewList(about)}
 	p.Key(keymap.Bind("sched.older", "older cycle", "The cycle before.", "<"), p.older)
 	p.Key(keymap.Bind("sched.newer", "newest", "Follow the newest cycle.", "x"), pane.Then(func() { p.number = 0 }))
-	p.Views("sched.scores", "raw/weighted", p.scoreViews()...)
+	p.Views("sched.scores", "view", p.scoreViews()...)
 	p.Key(keymap.Bind(keymap.Open, "open", "Show the pod or node, or the scheduling cycle under the cursor.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
 		if n, ok := on.Value.(uint64); ok {
 			p.number = n
@@ -170,7 +171,7 @@ func (p *Scheduler) scoreViews() (views []pane.View) {
 	} {
 		views = append(views, pane.View{Name: v[0], Means: v[1], Draw: p.draw})
 	}
-	return views
+	return append(views, pane.View{Name: "plugins", Means: "plugins by extension point, with their weights", Draw: p.drawPlugins})
 }
 
 // brief shortens a plugin's name to the width of a column.
@@ -192,17 +193,28 @@ func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle
 	a := s.Row(y)
 	x := a.Text(0, 0, fmt.Sprintf("cycle %d  ", c.Number), theme.Muted)
 	x = a.Text(x, 0, c.Pod, theme.Name|grid.Bold)
-	x = a.Text(x, 0, fmt.Sprintf("  attempt %d, %s", c.Attempt, words.Count(c.NodeCount, "node")), theme.Muted)
 	said := fmt.Sprintf("Scheduling cycle %d tries to place %s: attempt %d.", c.Number, c.Pod, c.Attempt)
+	tried := fmt.Sprintf("  attempt %d, %s", c.Attempt, words.Count(c.NodeCount, "node"))
+	with, means := profileName(c)
 	if by := f.S.Scheduler.By(c.In); by != "" {
-		x = a.Text(x, 0, "  by ", theme.Muted)
+		x = a.Text(x, 0, tried+"  by ", theme.Muted)
 		x = a.Text(x, 0, by, theme.Accent)
 		said += fmt.Sprintf(" It is one of the scheduler %s, which runs in the pod %s.", by, c.In)
+	} else {
+		short := "  " + words.Count(c.NodeCount, "node")
+		if room := s.W() - x - 2 - grid.Width(with); c.Attempt == 1 && grid.Width(tried) > room && grid.Width(short) <= room {
+			tried = short
+		}
+		x = a.Text(x, 0, tried, theme.Muted)
 	}
 	s.Hot(0, y, x, pane.Subject{
 		ID: "cycle", Ref: pane.PodRef(c.Pod), Pod: c.Pod, Event: c.Start, Kind: trace.SchedCycle,
 		Words: said,
 	})
+	if room := s.W() - x - 2; room >= 10 {
+		a.Fit(x+2, 0, room, with, theme.Muted)
+		s.Hot(x+2, y, min(grid.Width(with), room), pane.Subject{ID: "profile", Event: c.ConfiguredBy, Pod: c.Pod, Kind: trace.SchedConfigured, Words: means})
+	}
 	y++
 	y = p.drawMatrix(s, f, y, c)
 	return drawOutcome(s, f, y, c)
