@@ -2,8 +2,10 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
@@ -35,6 +37,10 @@ func (b *binding) run(t *sim.Task) {
 }
 
 func (b *binding) bind(t *sim.Task) {
+	if st := b.permitted(t); !st.IsSuccess() {
+		b.failed(t, st)
+		return
+	}
 	st := b.preBindAndBind(t)
 	d := &trace.Decision{Pod: framework.PodKey(b.assumed), Node: b.node}
 	if !st.IsSuccess() {
@@ -43,9 +49,7 @@ func (b *binding) bind(t *sim.Task) {
 	b.info.Cause = t.Emit(trace.Event{Kind: trace.SchedBind, Object: client.RefOf(b.assumed), Payload: d})
 	t.SetCauses(b.info.Cause)
 	if !st.IsSuccess() {
-		b.undo(t)
-		b.s.queue.happened(t, event(framework.AssignedPod, framework.Delete), b.assumed, nil)
-		b.s.failed(t, b.info, st, st.Err())
+		b.failed(t, st)
 		return
 	}
 	b.bound = true
@@ -54,6 +58,44 @@ func (b *binding) bind(t *sim.Task) {
 		pl.PostBind(b.state, b.assumed, b.node)
 	}
 	emitPoint(t, b.info, framework.PostBind, pluginNames(b.profile.postBind), "")
+}
+
+// permitted waits at Permit if the pod has to. Others learn meanwhile from its
+// status.nominatedNodeName where it is expected to go (NominatedNodeNameForExpectation).
+func (b *binding) permitted(t *sim.Task) *framework.Status {
+	if b.s.waiting[b.assumed.UID] == nil {
+		return nil
+	}
+	b.expect(t)
+	st := b.waitOnPermit(t)
+	if st.IsSuccess() {
+		b.s.queue.done(b.info)
+	}
+	return st
+}
+
+// expect writes the node of a pod whose binding takes a while. If that fails, the binding goes on.
+func (b *binding) expect(t *sim.Task) {
+	if pod := b.assumed; pod.Status.NominatedNodeName != b.node {
+		_, _ = b.s.client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType,
+			statusPatch(pod, map[string]any{"nominatedNodeName": b.node}), "status")
+	}
+}
+
+// failed takes back what was assumed and brings the pod back into the queues. To the others that
+// is as if the pod were deleted; a pod that was rejected does not profit from its own going.
+//
+// Mirrors pkg/scheduler/schedule_one.go handleBindingCycleError.
+func (b *binding) failed(t *sim.Task, st *framework.Status) {
+	b.undo(t)
+	gone := event(framework.AssignedPod, framework.Delete)
+	if !st.IsRejected() {
+		b.s.queue.happened(t, gone, b.assumed, nil)
+	}
+	b.s.failed(t, b.info, st, st.Err(), true)
+	if st.IsRejected() {
+		b.s.queue.happenedTo(t, gone, b.assumed, nil, func(pod *corev1.Pod) bool { return pod.UID != b.assumed.UID })
+	}
 }
 
 func (b *binding) preBindAndBind(t *sim.Task) *framework.Status {
@@ -79,6 +121,7 @@ func (b *binding) undo(*sim.Task) {
 		b.profile.reserve[i].Unreserve(b.state, b.assumed, b.node)
 	}
 	b.s.cache.forget(b.assumed)
+	delete(b.s.waiting, b.assumed.UID)
 }
 
 // running says in which plugin an error happened; a rejection stays as it is.
@@ -99,12 +142,31 @@ func (s *Scheduler) runReserve(t *sim.Task, info *framework.QueuedPodInfo, state
 	return nil
 }
 
-func (s *Scheduler) runPermit(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, b *binding) *framework.Status {
+// runPermit asks all Permit plugins. What they have the pod wait for is in the waiting pod, nil if
+// nothing.
+//
+// Mirrors pkg/scheduler/framework/runtime/framework.go RunPermitPlugins.
+func (s *Scheduler) runPermit(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, b *binding) (*waitingPod, *framework.Status) {
+	w := &waitingPod{info: info, node: b.node}
+	var waits []string
 	for _, pl := range s.profile.permit {
-		if st := pl.Permit(state, b.assumed, b.node); !st.IsSuccess() {
-			return st
+		st, timeout := pl.Permit(state, b.assumed, b.node)
+		switch {
+		case st.IsSuccess():
+		case st.IsWait():
+			timeout = min(timeout, maxPermitTimeout)
+			w.pending = append(w.pending, pendingPlugin{pl.Name(), timeout, t.Elapsed() + timeout})
+			waits = append(waits, pl.Name())
+		case st.IsRejected():
+			return nil, st
+		default:
+			return nil, framework.AsStatus(pl.Name(), fmt.Errorf("running Permit plugin %q: %w", pl.Name(), st.Err()))
 		}
 	}
-	emitPoint(t, info, framework.Permit, pluginNames(s.profile.permit), "")
-	return nil
+	if len(waits) == 0 {
+		emitPoint(t, info, framework.Permit, pluginNames(s.profile.permit), "")
+		return nil, nil
+	}
+	emitPoint(t, info, framework.Permit, pluginNames(s.profile.permit), "the pod waits for "+strings.Join(waits, ", "))
+	return w, nil
 }

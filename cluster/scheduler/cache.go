@@ -147,7 +147,7 @@ func (c *cache) assume(info *framework.PodInfo, nodeName string) *corev1.Pod {
 
 // forget takes back an assumption.
 func (c *cache) forget(pod *corev1.Pod) {
-	if p, ok := c.pods[framework.PodKey(pod)]; ok && p.assumed {
+	if p, ok := c.pods[framework.PodKey(pod)]; ok && p.assumed && p.info.Pod.UID == pod.UID {
 		c.remove(pod)
 	}
 }

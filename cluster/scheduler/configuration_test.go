@@ -56,6 +56,9 @@ func TestRefusedConfigurations(t *testing.T) {
 		"no binder":         {head + "profiles: [{plugins: {bind: {disabled: [{name: '*'}]}}}]", `at least one bind plugin is needed for profile with scheduler name "default-scheduler"`},
 		"gone since v1":     {head + "profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]", `was invalid in version "v1" (KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")`},
 		"extender":          {head + "extenders: [{urlPrefix: 'http://localhost:1', filterVerb: filter}]", "extenders are not simulated"},
+		"approval never":    {head + "profiles: [{plugins: {permit: {enabled: [{name: WaitForApproval}]}}, pluginConfig: [{name: WaitForApproval, args: {timeoutSeconds: 0}}]}]", `initializing plugin "WaitForApproval": timeoutSeconds: Invalid value: 0: not in valid range [1, 900]`},
+		"approval's field":  {head + "profiles: [{plugins: {permit: {enabled: [{name: WaitForApproval}]}}, pluginConfig: [{name: WaitForApproval, args: {timeout: 1m}}]}]", `unknown field "timeout"`},
+		"approval filters":  {head + "profiles: [{plugins: {filter: {enabled: [{name: WaitForApproval}]}}}]", `plugin "WaitForApproval" does not extend FilterPlugin plugin`},
 		"too long":          {head + strings.Repeat("#", 256<<10), "at most 262144 are read"},
 	} {
 		if got := refuse(tt.file); !strings.Contains(got, tt.want) {

@@ -135,10 +135,14 @@ func (s *Scheduler) deletePod(t *sim.Task, pod *corev1.Pod) {
 	}
 }
 
-// assumedGone releases what was reserved for a pod that is deleted while it is being
-// bound; the binding goes on and fails.
+// assumedGone releases what was reserved for a pod that is deleted while it waits at Permit, which
+// ends its waiting, or while it is being bound: the binding goes on and fails.
+//
+// Mirrors pkg/scheduler/eventhandlers.go handleAssumedPodDeletion.
 func (s *Scheduler) assumedGone(t *sim.Task, pod *corev1.Pod) {
 	there := s.cache.pods[framework.PodKey(pod)].info.Pod
-	s.cache.forget(pod)
+	if w := s.waiting[pod.UID]; w == nil || !w.reject("", "removed", t.Causes()) {
+		s.cache.forget(pod)
+	}
 	s.queue.happened(t, event(framework.AssignedPod, framework.Delete), there, nil)
 }

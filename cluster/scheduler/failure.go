@@ -18,8 +18,10 @@ const noteLengthLimit = 1024
 // failed brings a pod that got no node back into the queues, writes the Event
 // FailedScheduling and sets the pod's condition PodScheduled to False.
 //
+// Where a node had been chosen already, nobody has to expect the pod there any more.
+//
 // Mirrors pkg/scheduler/schedule_one.go handleSchedulingFailure.
-func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *framework.Status, err error) {
+func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *framework.Status, err error, chosen bool) {
 	reason := corev1.PodReasonSchedulerError
 	if st.IsRejected() {
 		reason = corev1.PodReasonUnschedulable
@@ -28,27 +30,32 @@ func (s *Scheduler) failed(t *sim.Task, info *framework.QueuedPodInfo, st *frame
 	var fit *framework.FitError
 	if errors.As(err, &fit) {
 		info.UnschedulablePlugins = fit.Diagnosis.UnschedulablePlugins
-	} else if st.IsRejected() && st.Plugin() != "" {
-		info.UnschedulablePlugins = map[string]bool{st.Plugin(): true}
 	}
 
 	obj, ok := s.pods.Get(info.Key)
 	newest, _ := obj.(*corev1.Pod)
 	if !ok || newest.Spec.NodeName != "" || newest.UID != info.Pod.UID {
 		// Deleted, bound by somebody else, or made again: not ours to requeue.
-		if s.queue.inFlight == info {
-			s.queue.done()
-		}
+		s.queue.done(info)
 		return
 	}
 	info.PodInfo = framework.NewPodInfo(newest)
 	s.queue.returned(t, info)
+	if chosen {
+		s.nominator.remove(info.Key)
+	}
 
 	message := st.Message()
 	s.profileOf(newest).events.Eventf(t, newest, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", truncate(message))
-	s.setCondition(t, newest, corev1.PodCondition{
+	status := s.condition(t, newest, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: newest.Generation,
 	})
+	if chosen && newest.Status.NominatedNodeName != "" {
+		status["nominatedNodeName"] = nil
+	}
+	if len(status) > 0 {
+		s.patchStatus(t, newest, status)
+	}
 }
 
 // crashed takes back what a panic in the cycle of a pod, or in its binding, has left behind. The
@@ -60,8 +67,8 @@ func (s *Scheduler) crashed(t *sim.Task, info *framework.QueuedPodInfo, broken *
 	}
 	s.nominator.remove(info.Key)
 	st := framework.AsStatus("", errors.New(broken.Note(s.cfg.Name, "scheduler")))
-	if again := t.HandleCrashOn(info.Ref, "the end of the scheduling cycle of the pod", func() { s.failed(t, info, st, st.Err()) }); again != nil {
-		s.queue.done()
+	if again := t.HandleCrashOn(info.Ref, "the end of the scheduling cycle of the pod", func() { s.failed(t, info, st, st.Err(), true) }); again != nil {
+		s.queue.done(info)
 	}
 }
 
@@ -78,8 +85,9 @@ func truncate(message string) string {
 	return message[:noteLengthLimit-len(suffix)] + suffix
 }
 
-// setCondition patches the pod's status if the condition says something new.
-func (s *Scheduler) setCondition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCondition) {
+// condition is what a patch of the pod's status has to say of a condition: nothing if it says
+// nothing new.
+func (s *Scheduler) condition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCondition) map[string]any {
 	cond.LastTransitionTime = client.Now(t)
 	for _, c := range pod.Status.Conditions {
 		if c.Type != cond.Type {
@@ -89,8 +97,8 @@ func (s *Scheduler) setCondition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCo
 			cond.LastTransitionTime = c.LastTransitionTime
 		}
 		if c.Status == cond.Status && c.Reason == cond.Reason && c.Message == cond.Message && c.ObservedGeneration == cond.ObservedGeneration {
-			return
+			return map[string]any{}
 		}
 	}
-	s.patchStatus(t, pod, map[string]any{"conditions": []corev1.PodCondition{cond}})
+	return map[string]any{"conditions": []corev1.PodCondition{cond}}
 }

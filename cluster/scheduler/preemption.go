@@ -12,6 +12,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/scheduler/plugins/defaultpreemption"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -169,6 +170,17 @@ func (s *Scheduler) spared(t *sim.Task, preemptor, victim *corev1.Pod) {
 	}
 }
 
+// preempted notes that a victim has given up its place at Permit. No deletion of it brings the
+// preemptor back.
+func (s *Scheduler) preempted(t *sim.Task, preemptor, victim *corev1.Pod) {
+	left := slices.DeleteFunc(s.preempting[preemptor.UID], func(p *corev1.Pod) bool { return p.UID == victim.UID })
+	if s.preempting[preemptor.UID] = left; len(left) == 0 {
+		delete(s.preempting, preemptor.UID)
+		t.Yield() // to the victim's binding cycle, which makes the room
+		s.queue.activate(t, framework.PodKey(preemptor))
+	}
+}
+
 func orNull(s string) any {
 	if s == "" {
 		return nil
@@ -193,14 +205,23 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 	})
 }
 
-// preempt marks a victim and deletes it. One that is gone already is no error.
+// preempt marks a victim and deletes it; one that waits at Permit only has to give up its place.
+// One that is gone already is no error.
+//
+// Mirrors framework/preemption/executor.go PreemptPod.
 func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node string, patch []byte) error {
+	events := s.profileOf(preemptor).events
+	if w := s.waiting[victim.UID]; w != nil && w.preempt(defaultpreemption.Name, "preempted", t.Causes()) {
+		events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v (in kube-scheduler memory).", preemptor.UID, node)
+		s.preempted(t, preemptor, victim)
+		return nil
+	}
 	_, err := s.client.Patch(t, client.Pods, victim.Namespace, victim.Name, types.StrategicMergePatchType, patch, "status")
 	if err == nil {
 		err = s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{})
 	}
 	if err == nil {
-		s.profileOf(preemptor).events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
+		events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -106,10 +106,11 @@ func TestBackoffIsCutShortWhenIdle(t *testing.T) {
 		q.returned(task, info)
 		q.add(task, podNamed("b", 0), "test")
 		q.happened(task, podDelete, podGone, nil)
-		if got := q.pop(task).Key; got != "demo/b" {
-			t.Errorf("%s before b, which is active", got)
+		b := q.pop(task)
+		if b.Key != "demo/b" {
+			t.Errorf("%s before b, which is active", b.Key)
 		}
-		q.done()
+		q.done(b)
 		if got := q.pop(task).Key; got != "demo/a" || task.Elapsed() != 0 {
 			t.Errorf("%s at %v", got, task.Elapsed())
 		}
@@ -188,8 +189,9 @@ func TestPriorityOvertakes(t *testing.T) {
 			task.Sleep(time.Millisecond)
 		}
 		for range 5 {
-			order = append(order, q.pop(task).Pod.Name)
-			q.done()
+			pod := q.pop(task)
+			order = append(order, pod.Pod.Name)
+			q.done(pod)
 		}
 	})
 	if !slices.Equal(order, []string{"3", "1", "4", "0", "2"}) {
@@ -220,7 +222,7 @@ func TestEveryPodIsInExactlyOnePlace(t *testing.T) {
 				case 4, 5:
 					if flying != nil {
 						if alive[flying.Pod.Name] == nil {
-							q.done()
+							q.done(flying)
 						} else {
 							flying.UnschedulablePlugins = map[bool]map[string]bool{true: rejectedByFit}[op/8 == 4]
 							q.returned(task, flying)

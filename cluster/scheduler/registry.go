@@ -28,6 +28,7 @@ import (
 	"kviz/cluster/scheduler/plugins/volumebinding"
 	"kviz/cluster/scheduler/plugins/volumerestrictions"
 	"kviz/cluster/scheduler/plugins/volumezone"
+	"kviz/cluster/scheduler/plugins/waitforapproval"
 )
 
 // factory makes a plugin with its arguments.
@@ -37,7 +38,8 @@ type factory func(s *Scheduler, args runtime.Object) (framework.Plugin, error)
 // with which weights, its configuration says (upstream's defaults are in
 // pkg/scheduler/apis/config/v1/default_plugins.go).
 //
-// Mirrors pkg/scheduler/framework/plugins/registry.go.
+// Mirrors pkg/scheduler/framework/plugins/registry.go; WaitForApproval is of the registry of
+// plugins that are not in the tree (WithFrameworkOutOfTreeRegistry).
 var registry = map[string]factory{
 	names.SchedulingGates:                 without(&schedulinggates.SchedulingGates{}),
 	names.PrioritySort:                    without(&queuesort.PrioritySort{}),
@@ -63,6 +65,7 @@ var registry = map[string]factory{
 	names.VolumeZone: func(s *Scheduler, _ runtime.Object) (framework.Plugin, error) {
 		return &volumezone.VolumeZone{Storage: s.objects}, nil
 	},
+	waitforapproval.Name: func(_ *Scheduler, args runtime.Object) (framework.Plugin, error) { return waitforapproval.New(args) },
 	names.ImageLocality: func(s *Scheduler, _ runtime.Object) (framework.Plugin, error) {
 		return &imagelocality.ImageLocality{
 			Nodes: func() int { return len(s.cache.list()) },

@@ -35,11 +35,11 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	s.profile = s.profileOf(pod)
 	if pod.DeletionTimestamp != nil {
 		s.profile.events.Eventf(t, pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
-		s.queue.done()
+		s.queue.done(info)
 		return
 	}
 	if s.cache.isAssumed(pod) {
-		s.queue.done()
+		s.queue.done(info)
 		return
 	}
 	name := s.profile.name
@@ -79,17 +79,30 @@ func (s *Scheduler) assumeAndBind(t *sim.Task, state *framework.CycleState, info
 	s.nominator.remove(info.Key)
 	b := &binding{s: s, profile: s.profile, state: state, info: info, node: node, assumed: s.cache.assume(info.PodInfo, node)}
 	if st := s.runReserve(t, info, state, b); !st.IsSuccess() {
-		b.undo(t)
-		s.failed(t, info, st, st.Err())
+		s.refused(t, b, st)
 		return
 	}
-	if st := s.runPermit(t, info, state, b); !st.IsSuccess() {
-		b.undo(t)
-		s.failed(t, info, st, st.Err())
+	waits, st := s.runPermit(t, info, state, b)
+	if !st.IsSuccess() {
+		s.refused(t, b, st)
 		return
 	}
-	s.queue.done()
+	if waits != nil {
+		s.waiting[b.assumed.UID] = waits
+		info.Cause = t.Emit(trace.Event{Kind: trace.SchedPermit, Object: info.Ref, Payload: waits.told(trace.PermitWaits, "", "")})
+	} else {
+		s.queue.done(info)
+	}
 	s.process.Go("bind "+info.Key, b.run)
+}
+
+// refused ends a cycle whose node Reserve or Permit refused.
+func (s *Scheduler) refused(t *sim.Task, b *binding, st *framework.Status) {
+	b.undo(t)
+	if st.IsRejected() {
+		st = rejectedOn(b.info, b.node, st)
+	}
+	s.failed(t, b.info, st, st.Err(), true)
 }
 
 // schedulePod picks a node. The error is a *framework.FitError when no node
@@ -141,7 +154,7 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 	}
 	info.Cause = t.Emit(trace.Event{Kind: trace.SchedDecision, Object: info.Ref, Payload: d})
 	t.SetCauses(info.Cause)
-	s.failed(t, info, status, err)
+	s.failed(t, info, status, err, false)
 	s.nominate(t, info, d)
 }
 

@@ -128,6 +128,8 @@ type Scheduler struct {
 	cache   *cache
 	// nominator knows the pods for which room is being made.
 	nominator *nominator
+	// waiting are the pods that wait at Permit, by UID.
+	waiting map[types.UID]*waitingPod
 	// preempting are, by the UID of a pod that makes room, the victims whose eviction is under way.
 	preempting map[types.UID][]*corev1.Pod
 
@@ -179,7 +181,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Scheduler {
 	// createClients, makeLeaderElectionConfig).
 	lease, told := throttle.New(p, p.Lane, c, "leader-election", cfg.Limits), throttle.New(p, p.Lane, c, "events", cfg.Limits)
 	c = throttle.New(p, p.Lane, c, "scheduler", cfg.Limits)
-	s := &Scheduler{process: p, client: c, lease: lease, cfg: cfg, cache: newCache(), nominator: newNominator(), preempting: map[types.UID][]*corev1.Pod{}}
+	s := &Scheduler{process: p, client: c, lease: lease, cfg: cfg, cache: newCache(), nominator: newNominator(), preempting: map[types.UID][]*corev1.Pod{}, waiting: map[types.UID]*waitingPod{}}
 	s.objects = newObjects(p, c)
 	if err := s.configure(cfg.Configuration, cfg.Plugins); err != nil {
 		panic("scheduler: " + err.Error())

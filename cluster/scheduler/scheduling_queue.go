@@ -53,10 +53,7 @@ type schedulingQueue struct {
 	profiles map[string]enqueueing // by schedulerName
 	backoffs backoffs
 
-	// inFlight is the pod in the scheduling cycle; missed is what happened
-	// since it was taken, which may already make a rejection outdated.
-	inFlight *framework.QueuedPodInfo
-	missed   []missedEvent
+	flights flights
 
 	// crashed tells of a plugin that panicked at a pod outside of the pod's own cycle.
 	crashed func(t *sim.Task, pod trace.Ref, broken *sim.PanicError)
@@ -81,11 +78,6 @@ type enqueueing struct {
 type pluginHint struct {
 	plugin string
 	framework.ClusterEventWithHint
-}
-
-type missedEvent struct {
-	event    framework.ClusterEvent
-	old, new runtime.Object
 }
 
 // newSchedulingQueue makes the one queue of all profiles, which have the same QueueSort plugin.
@@ -258,24 +250,19 @@ func (q *schedulingQueue) pop(t *sim.Task) *framework.QueuedPodInfo {
 	info := q.active.take()
 	delete(q.where, info.Key)
 	info.Attempts++
-	q.inFlight, q.missed = info, nil
+	q.flights.begin(info.Pod.UID)
 	return info
 }
 
 // done ends a pod's flight: events are no longer kept for it.
-func (q *schedulingQueue) done() { q.inFlight, q.missed = nil, nil }
+func (q *schedulingQueue) done(info *framework.QueuedPodInfo) { q.flights.end(info.Pod.UID) }
 
 // returned takes back a pod whose attempt failed. If something happened during
 // the attempt that could help, it does not go to the unschedulable pool.
 //
 // Mirrors AddUnschedulablePodIfNotPresent.
 func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
-	missed := q.missed
-	if q.inFlight != info {
-		missed = nil // a failed binding: its flight ended before
-	} else {
-		q.done()
-	}
+	missed := q.flights.end(info.Pod.UID) // none after a failed binding: its flight ended before
 	if _, there := q.where[info.Key]; there {
 		return // deleted and made again during the attempt
 	}
@@ -289,6 +276,9 @@ func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
 	info.BackoffExpiration = time.Time{}
 	worth := len(info.UnschedulablePlugins) == 0
 	for _, m := range missed {
+		if m.event.Resource == framework.TargetPod && m.new.(*corev1.Pod).UID != info.Pod.UID {
+			continue // of another pod that was on its way
+		}
 		worth = worth || q.worthRequeuing(t, info, m.event, m.old, m.new)
 	}
 	q.requeue(t, info, "", worth, scheduleAttemptFailure)
@@ -340,14 +330,18 @@ func (q *schedulingQueue) hint(t *sim.Task, h pluginHint, info *framework.Queued
 //
 // Mirrors MoveAllToActiveOrBackoffQueue.
 func (q *schedulingQueue) happened(t *sim.Task, event framework.ClusterEvent, old, new runtime.Object) {
-	if q.inFlight != nil {
-		q.missed = append(q.missed, missedEvent{event, old, new})
-	}
+	q.happenedTo(t, event, old, new, nil)
+}
+
+// happenedTo is happened for those of the waiting pods of which it is true (PreEnqueueCheck); nil
+// means all.
+func (q *schedulingQueue) happenedTo(t *sim.Task, event framework.ClusterEvent, old, new runtime.Object, may func(*corev1.Pod) bool) {
+	q.flights.happened(missedEvent{event, old, new})
 	if q.unschedulable.Len() == 0 || !q.interested(event) {
 		return
 	}
 	for _, info := range q.unschedulable.Values() {
-		if q.worthRequeuing(t, info, event, old, new) {
+		if (may == nil || may(info.Pod)) && q.worthRequeuing(t, info, event, old, new) {
 			q.leave(t, info, event.Label())
 		}
 	}
@@ -381,13 +375,23 @@ func (q *schedulingQueue) retry(t *sim.Task, key, event string) {
 	}
 }
 
+// activate has a pod be tried at once.
+//
+// Mirrors Activate.
+func (q *schedulingQueue) activate(t *sim.Task, key string) {
+	if p, ok := q.where[key]; ok && p.queue != active {
+		q.take(p)
+		q.moveToActive(t, p.info, p.queue, forceActivate)
+	}
+}
+
 // update takes in a changed pod; one that waits may be helped by the change.
 func (q *schedulingQueue) update(t *sim.Task, old, pod *corev1.Pod) {
 	key := framework.PodKey(pod)
 	events := framework.PodChanges(old, pod, framework.TargetPod)
-	if f := q.inFlight; f != nil && f.Pod.UID == pod.UID {
+	if q.flights.has(pod.UID) {
 		for _, e := range events {
-			q.missed = append(q.missed, missedEvent{e, old, pod})
+			q.flights.happened(missedEvent{e, old, pod})
 		}
 		return
 	}

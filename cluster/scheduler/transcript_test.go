@@ -142,10 +142,23 @@ func (e *env) do(t *sim.Task, f []string) {
 			e.extra += line + "\n"
 		}
 		for _, o := range e.Objects(client.NewEvents) {
-			if ev := o.(*eventsv1.Event); ev.Reason == "Preempted" {
+			if ev := o.(*eventsv1.Event); ev.Reason == "Preempted" || ev.Reason == "FailedScheduling" && strings.HasPrefix(ev.Note, "0/1 nodes are available: 1 re") {
 				e.extra += fmt.Sprintf("  Event on %s: %s %s\n", ev.Regarding.Name, ev.Reason, ev.Note)
 			}
 		}
+	case "allow":
+		if !e.sched.Allow("demo/"+f[1], nil) {
+			e.extra += "  " + f[1] + " does not wait at Permit\n"
+		}
+	case "reject":
+		if !e.sched.Reject("demo/"+f[1], "rejected by hand", nil) {
+			e.extra += "  " + f[1] + " does not wait at Permit\n"
+		}
+	case "label":
+		p := clienttest.Must(client.Get[*corev1.Pod](t, e.c, client.Pods, "demo", f[1]))
+		key, value, _ := strings.Cut(f[2], ":")
+		p.Labels = map[string]string{key: value}
+		clienttest.Must(client.Update(t, e.c, client.Pods, "demo", p))
 	case "ungate":
 		p := clienttest.Must(client.Get[*corev1.Pod](t, e.c, client.Pods, "demo", f[1]))
 		p.Spec.SchedulingGates = nil
@@ -303,6 +316,19 @@ func (e *env) tell() string {
 			fmt.Fprintf(&out, "%.3fs cycle of %s, attempt %d, %d nodes\n", ev.At.Seconds(), p.Pod, p.Attempt, p.Nodes)
 		case *trace.SchedQueueMove:
 			fmt.Fprintf(&out, "%.3fs queue %s: %s -> %s (%s) active %d backoff %d unschedulable %d\n", ev.At.Seconds(), p.Pod, or(p.From, "-"), or(p.To, "-"), p.Event, p.Active, p.Backoff, p.Unschedulable)
+		case *trace.PermitWait:
+			table()
+			fmt.Fprintf(&out, "%.3fs at Permit %s on %s: %s", ev.At.Seconds(), p.Pod, p.Node, p.State)
+			if p.By != "" {
+				out.WriteString(" by " + p.By)
+			}
+			if p.Message != "" {
+				out.WriteString(": " + p.Message)
+			}
+			for _, pl := range p.Pending {
+				fmt.Fprintf(&out, ", %s has until %.3fs", pl.Plugin, pl.Until.Seconds())
+			}
+			out.WriteString("\n")
 		case *trace.Decision:
 			table()
 			switch {

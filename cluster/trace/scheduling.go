@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // Kinds of the scheduler.
 var (
 	SchedQueue = define[SchedQueueMove]("sched.queue", GrainQueue,
@@ -26,6 +28,10 @@ var (
 		"The scheduler decided: a node for the pod, or that none fits.",
 		"The winner and the sum of its scores, or the reasons.",
 		"pkg/scheduler/schedule_one.go schedulePod")
+	SchedPermit = define[PermitWait]("sched.permit", GrainDecision,
+		"A pod that has its node waits at Permit for a plugin, or the plugin has allowed or rejected it.",
+		"The pods that wait at Permit, and how long they will.",
+		"pkg/scheduler/framework/runtime/waiting_pods_map.go")
 	SchedBind = define[Decision]("sched.bind", GrainDecision,
 		"The scheduler's binding was accepted or refused by the API server.",
 		"spec.nodeName of the pod.",
@@ -172,4 +178,28 @@ type NodeChange struct {
 type ChangeStep struct {
 	What string // of the node: "500m more free cpu"
 	Or   string `json:",omitempty"` // of the pod, instead: "request at most 1500m"
+}
+
+// The states of a [PermitWait].
+const (
+	PermitWaits     = "waits"
+	PermitAllowed   = "allowed"   // by one plugin; the pod goes on when none is pending
+	PermitRejected  = "rejected"  // or the time of a plugin is over, or the pod was deleted
+	PermitPreempted = "preempted" // a pod of higher priority takes the room
+)
+
+// PermitWait is a pod that Permit plugins have wait, assumed on its node.
+type PermitWait struct {
+	Pod     string
+	Node    string
+	State   string         // waits, allowed, rejected, preempted
+	By      string         `json:",omitempty"` // the plugin that allowed or rejected it
+	Message string         `json:",omitempty"` // why it was rejected, in upstream's words
+	Pending []PermitPlugin `json:",omitempty"` // those that have not allowed it yet
+}
+
+// PermitPlugin is a plugin that a pod waits for.
+type PermitPlugin struct {
+	Plugin string
+	Until  time.Duration // virtual; then the pod is rejected
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"kviz/cluster/trace"
 )
@@ -124,6 +125,7 @@ func init() {
 		return fmt.Sprintf("%s scores %d for %s%s", p.Node, p.Total, p.Pod, tail(" = ", strings.Join(parts, " + ")))
 	})
 	say(trace.SchedDecision, explainDecision)
+	say(trace.SchedPermit, explainPermit)
 	say(trace.SchedBind, func(e *trace.Event, p *trace.Decision) string {
 		if p.Message != "" {
 			return fmt.Sprintf("%s could not be bound to %s: %s", p.Pod, p.Node, p.Message)
@@ -172,6 +174,30 @@ func explainSchedQueue(e *trace.Event, p *trace.SchedQueueMove) string {
 		return fmt.Sprintf("%s leaves the scheduler's queues%s", p.Pod, why)
 	}
 	return fmt.Sprintf("%s moves to the scheduler's queue %s%s", p.Pod, p.To, why)
+}
+
+func explainPermit(e *trace.Event, p *trace.PermitWait) string {
+	switch p.State {
+	case trace.PermitRejected:
+		return fmt.Sprintf("%s is rejected at Permit%s: %s; its place on %s is free again", p.Pod, tail(" by ", p.By), p.Message, p.Node)
+	case trace.PermitPreempted:
+		return fmt.Sprintf("%s gives up its place on %s to a pod of higher priority, and is tried again", p.Pod, p.Node)
+	case trace.PermitAllowed:
+		if len(p.Pending) == 0 {
+			return fmt.Sprintf("%s allows %s, which is bound to %s next", p.By, p.Pod, p.Node)
+		}
+		return fmt.Sprintf("%s allows %s, which still waits at Permit for %s", p.By, p.Pod, waitsFor(p, e.At))
+	}
+	return fmt.Sprintf("%s has its place on %s, and waits at Permit for %s", p.Pod, p.Node, waitsFor(p, e.At))
+}
+
+// waitsFor are the plugins that a pod waits for at Permit, with the time that each has left.
+func waitsFor(p *trace.PermitWait, now time.Duration) string {
+	var plugins []string
+	for _, pl := range p.Pending {
+		plugins = append(plugins, fmt.Sprintf("%s (%s left)", pl.Plugin, took(max(pl.Until-now, 0))))
+	}
+	return joined(plugins)
 }
 
 func explainDecision(e *trace.Event, p *trace.Decision) string {

@@ -35,6 +35,7 @@ func init() {
 			c.Decision, c.Decided, c.DecidedAt = p, e.ID, e.At
 		}
 	})
+	on(trace.SchedPermit, schedPermit)
 	on(trace.SchedBind, func(b *Builder, e *trace.Event, p *trace.Decision) {
 		if p.Message == "" {
 			b.s.Scheduler.Bound++
@@ -61,7 +62,28 @@ func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {
 	if x.Pod == "" {
 		x.Came = e.At
 	}
-	x.Pod, x.In, x.Queue, x.Cause, x.Attempts, x.Since, x.Event = p.Pod, in, p.To, p.Event, p.Attempts, e.At, e.ID
+	x.Pod, x.In, x.Queue, x.Cause, x.Attempts, x.Since, x.Event, x.Permit = p.Pod, in, p.To, p.Event, p.Attempts, e.At, e.ID, nil
+}
+
+// schedPermit has a pod that waits at Permit be among those of the queues, where people look for it.
+func schedPermit(b *Builder, e *trace.Event, p *trace.PermitWait) {
+	s := &b.s.Scheduler
+	c := b.cycle(e, p.Pod)
+	if c != nil {
+		c.Permit, c.Permitted = p, e.ID
+	}
+	if len(p.Pending) == 0 {
+		s.pods.delete(p.Pod)
+		return
+	}
+	x := edit(b, s.pods, p.Pod)
+	if x.Pod == "" {
+		x.Came, x.Since = e.At, e.At
+		if c != nil {
+			x.Attempts = c.Attempt
+		}
+	}
+	x.Pod, x.In, x.Queue, x.Event, x.Permit = p.Pod, inPod(e.Lane), "permit", e.ID, p
 }
 
 func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {

@@ -39,7 +39,20 @@ func (s *State) podPending(o *Object) *Reason {
 		a.From = append(a.From, Keeper{What: "scheduler", Why: p.Reason, Event: p.Event})
 		return a
 	}
+	if q := s.Scheduler.Pod(o.Ref.Key()); q != nil && q.Permit != nil {
+		a := sentence("%sit has its place on %s, and waits at Permit for %s", is, q.Permit.Node, waitsFor(q.Permit, s.At))
+		a.From = append(a.From, Keeper{What: "Permit", Why: "a plugin that does not allow the pod in time rejects it", Event: q.Event})
+		if other == nil {
+			a.From = append(a.From, Keeper{What: "by hand", Why: fmt.Sprintf("kviz scheduler allow pod/%[1]s -n %[2]s, or kviz scheduler reject pod/%[1]s -n %[2]s", o.Ref.Name, o.Ref.Namespace), Good: true})
+		}
+		return a
+	}
 	c := s.Scheduler.CycleOf(o.Ref.Key())
+	if c != nil && c.Permit != nil && c.Permit.State == trace.PermitRejected {
+		a := sentence("%sit was rejected at Permit%s: %s", is, tail(" by ", c.Permit.By), c.Permit.Message)
+		a.From = append(a.From, Keeper{What: "Permit", Why: "its place on " + c.Permit.Node + " is free again", Event: c.Permitted})
+		return a
+	}
 	if c == nil || c.Decision == nil || c.Decision.Node != "" {
 		who := "the scheduler"
 		if other != nil {

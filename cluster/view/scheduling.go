@@ -99,12 +99,14 @@ type SchedPod struct {
 	gen
 	Pod      string // namespace/name
 	In       string // the pod in which its scheduler runs; "": the control plane's
-	Queue    string // active, backoff, unschedulable, gated
+	Queue    string // active, backoff, unschedulable, gated; permit of one that has its node and waits for a plugin
 	Cause    string // what moved it there: "EventUnscheduledPodAdd"
 	Attempts int
 	Came     time.Duration // into the queues, whichever it was in since
 	Since    time.Duration
 	Event    trace.ID
+
+	Permit *trace.PermitWait // what it waits for in permit; else nil
 }
 
 func (p *SchedPod) seal() {}
@@ -128,6 +130,8 @@ type Cycle struct {
 	Decision  *trace.Decision // nil while it runs
 	Decided   trace.ID
 	DecidedAt time.Duration
+	Permit    *trace.PermitWait // what became of the pod at Permit last; nil if it did not wait there
+	Permitted trace.ID
 	Bind      *trace.Decision // what the API server made of it; nil before
 	Bound     trace.ID
 	BoundAt   time.Duration

@@ -12,6 +12,8 @@
 package framework
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/client"
@@ -145,10 +147,11 @@ type ReservePlugin interface {
 	Unreserve(state *CycleState, pod *corev1.Pod, nodeName string)
 }
 
-// PermitPlugin has the last word before binding.
+// PermitPlugin has the last word before binding. With Wait, the pod waits for so long at most
+// until the plugin allows or rejects it; the next pods are scheduled meanwhile.
 type PermitPlugin interface {
 	Plugin
-	Permit(state *CycleState, pod *corev1.Pod, nodeName string) *Status
+	Permit(state *CycleState, pod *corev1.Pod, nodeName string) (*Status, time.Duration)
 }
 
 // PreBindPlugin does what must be done before the binding is written.

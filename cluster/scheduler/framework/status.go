@@ -50,6 +50,11 @@ func AsStatus(plugin string, err error) *Status {
 	return &Status{code: Error, plugin: plugin, reasons: []string{err.Error()}, err: err}
 }
 
+// StatusOf is an error as an answer of any code, in whose words it is.
+func StatusOf(code Code, err error) *Status {
+	return &Status{code: code, reasons: []string{err.Error()}, err: err}
+}
+
 // Code is the answer's code.
 func (s *Status) Code() Code {
 	if s == nil {
@@ -82,6 +87,9 @@ func (s *Status) IsSuccess() bool { return s.Code() == Success }
 
 // IsSkip reports whether the plugin has nothing to do with the pod.
 func (s *Status) IsSkip() bool { return s.Code() == Skip }
+
+// IsWait reports whether a Permit plugin has the pod wait.
+func (s *Status) IsWait() bool { return s.Code() == Wait }
 
 // IsRejected reports whether the plugin refused the pod.
 func (s *Status) IsRejected() bool {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"testing"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/tui/keymap"
@@ -64,4 +65,18 @@ func TestTwoSchedulers(t *testing.T) {
 	tape.Emit(trace.CompPod, in, trace.SchedQueue, tuitest.Ref("Pod", "demo", "large"), &trace.SchedQueueMove{Pod: "demo/large", To: "unschedulable", Event: "ScheduleAttemptFailure", Attempts: 1, Unschedulable: 1})
 	tape.Emit(trace.CompScheduler, "", trace.SchedQueue, tuitest.Ref("Pod", "demo", "web-2"), &trace.SchedQueueMove{Pod: "demo/web-2", To: "active", Event: "EventUnscheduledPodAdd", Active: 1})
 	tuitest.FramesOf(t, tape, pane.Make(New), tuitest.Case{Name: "two", W: 100, H: 24}, tuitest.Case{Name: "two-narrow", W: 44, H: 24})
+}
+
+// A pod that waits at Permit for two plugins, beside one that waits to be tried.
+func TestPodsThatWaitAtPermit(t *testing.T) {
+	tape := tuitest.NewTape()
+	ref := tuitest.Ref("Pod", "demo", "web")
+	cycle := tape.Emit(trace.CompScheduler, "", trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/web", Attempt: 1, Nodes: 1})
+	tape.Emit(trace.CompScheduler, "", trace.SchedFilter, ref, &trace.FilterVerdict{Pod: "demo/web", Node: "node-1", Passed: []string{"NodeName"}}, cycle)
+	decided := tape.Emit(trace.CompScheduler, "", trace.SchedDecision, ref, &trace.Decision{Pod: "demo/web", Node: "node-1", Evaluated: 1, Feasible: 1, Skipped: true}, cycle)
+	tape.Emit(trace.CompScheduler, "", trace.SchedPermit, ref, &trace.PermitWait{
+		Pod: "demo/web", Node: "node-1", State: trace.PermitWaits,
+		Pending: []trace.PermitPlugin{{Plugin: "WaitForApproval", Until: 2 * time.Minute}, {Plugin: "Gang", Until: 30 * time.Second}},
+	}, decided)
+	tuitest.FramesOf(t, tape, pane.Make(New), tuitest.Case{Name: "permit", W: 100, H: 20})
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -96,6 +97,28 @@ func drawQueues(s *pane.Sheet, f *pane.Frame, y int) int {
 			st = theme.Warn
 		}
 		y = drawPods(s, f, y, pods, st)
+	}
+	return drawPermit(s, f, y)
+}
+
+// drawPermit draws the pods that have their node and wait at Permit, a row each.
+func drawPermit(s *pane.Sheet, f *pane.Frame, y int) int {
+	for _, pod := range f.S.Scheduler.PodsIn("permit") {
+		var waits []string
+		for _, pl := range pod.Permit.Pending {
+			waits = append(waits, fmt.Sprintf("%s, %d s left", pl.Plugin, max(pl.Until-f.S.At, 0).Round(time.Second)/time.Second))
+		}
+		on := pane.OnPod(pod.Pod)
+		on.Event, on.Kind = pod.Event, trace.SchedPermit
+		on.Words = fmt.Sprintf("Pod %s has its place on %s and waits at Permit for %s. kviz scheduler allow pod/NAME lets it go on, kviz scheduler reject pod/NAME sends it back.",
+			pod.Pod, pod.Permit.Node, strings.Join(waits, "; "))
+		st := theme.Busy
+		if f.Fresh(pod.Event) {
+			st |= grid.Fresh
+		}
+		s.Line(y, on, grid.Span{Text: grid.Pad("… permit", 17), Style: theme.Muted}, grid.Span{Text: pod.Pod, Style: st},
+			grid.Span{Text: " on " + pod.Permit.Node + " waits at Permit: " + strings.Join(waits, "; "), Style: theme.Text})
+		y++
 	}
 	return y
 }

@@ -32,7 +32,8 @@ var about = pane.Info{
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
-		"while not again), unschedulable (until an event of the cluster could help).",
+		"while not again), unschedulable (until an event of the cluster could help). A pod that has its node may wait at Permit, until " +
+		"a plugin allows or rejects it.",
 	Legend: [][2]string{
 		{"✓", "the filter lets the node pass"},
 		{"✗a", "rejected, reason a below"},
@@ -483,8 +484,14 @@ func drawOutcome(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 	default:
 		st, text = theme.Bad, "⇒ no node: "+d.Message
 	}
-	if c.Bind != nil {
+	switch {
+	case c.Bind != nil:
 		text += " · bound"
+	case c.Permit != nil && len(c.Permit.Pending) > 0:
+		text += " · waits at Permit"
+	case c.Permit != nil && c.Permit.State != trace.PermitAllowed:
+		st = theme.Warn
+		text += " · " + c.Permit.State + " at Permit: " + c.Permit.Message
 	}
 	if f.Fresh(c.Decided) || f.Fresh(c.Bound) {
 		st |= grid.Fresh
