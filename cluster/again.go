@@ -114,7 +114,7 @@ func (r *repeat) let(in *trace.Input) (bool, error) {
 		return r.c.console.Again(r.ctx, in, func(task string) bool { return r.tasks[task] })
 	case in.What == inputFault || in.What == inputFaultBegins:
 		return r.c.faults.again(in)
-	case in.What == inputScheduler:
+	case in.What == inputScheduler || in.What == inputPermit:
 		return r.c.sched.again(in)
 	case in.What == storage.InputShown:
 		return r.c.etcd.client.Again(in)

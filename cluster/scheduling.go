@@ -1,6 +1,11 @@
 package cluster
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/apiserver/authn"
@@ -9,8 +14,19 @@ import (
 	"kviz/cluster/trace"
 )
 
-// inputScheduler is a configuration of kube-scheduler that entered the run (see [sim.Kernel.Enter]).
-const inputScheduler = "scheduler.config"
+// What enters the run (see [sim.Kernel.Enter]): a configuration of kube-scheduler, and an answer by
+// hand for a pod that waits at Permit.
+const (
+	inputScheduler = "scheduler.config"
+	inputPermit    = "scheduler.permit"
+)
+
+// permitAnswer is the second.
+type permitAnswer struct {
+	Pod   string // namespace/name
+	Allow bool
+	Cause trace.ID
+}
 
 // schedulerFile is that input.
 type schedulerFile struct {
@@ -25,6 +41,7 @@ type scheduling struct {
 	m      *component
 	config *config.KubeSchedulerConfiguration
 	told   *trace.SchedConfiguration
+	runs   *scheduler.Scheduler // the one that was started last
 }
 
 // CheckScheduler says why kube-scheduler could not be started with a configuration.
@@ -44,9 +61,10 @@ func newScheduling(k *sim.Kernel, components *components, servers *apiServers, c
 	lane := trace.Lane{Component: trace.CompScheduler}
 	s.m = components.add("scheduler", lane, nil)
 	s.m.start = func(p *sim.Process) {
-		s.m.leave = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{
+		s.runs = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{
 			Configuration: s.config, TraceNodes: traceNodes(cfg.Nodes), Limits: cfg.Limits, Exit: s.m.exit,
-		}).Leave
+		})
+		s.m.leave = s.runs.Leave
 	}
 	return s, nil
 }
@@ -101,8 +119,61 @@ func (s *scheduling) configure(f schedulerFile) error {
 // Configured is verbs.SchedulerConfig.
 func (s *scheduling) Configured() (told *trace.SchedConfiguration, up bool) { return s.told, s.m.up() }
 
-// again lets in a configuration that entered then, on the kernel's goroutine.
+// Permit is verbs.SchedulerConfig.
+func (s *scheduling) Permit(pod string, allow bool, cause trace.ID) error {
+	var err error
+	if stopped := s.k.Do(func() { err = s.permit(permitAnswer{pod, allow, cause}) }); stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+// permit runs on the kernel's goroutine.
+func (s *scheduling) permit(a permitAnswer) error {
+	if !s.m.up() {
+		return errors.New("the scheduler is down, so no pod waits at Permit: kviz fault start scheduler")
+	}
+	var waiting []string
+	for _, w := range s.runs.Waiting() {
+		waiting = append(waiting, w.Pod)
+	}
+	if !slices.Contains(waiting, a.Pod) {
+		return notAtPermit(a.Pod, waiting)
+	}
+	s.k.Enter(inputPermit, a)
+	var why []trace.ID
+	if !a.Cause.IsZero() {
+		why = []trace.ID{a.Cause}
+	}
+	if a.Allow {
+		s.runs.Allow(a.Pod, why)
+	} else {
+		s.runs.Reject(a.Pod, "rejected by hand", why)
+	}
+	return nil
+}
+
+// notAtPermit says which pods wait, since the one that was named does not.
+func notAtPermit(pod string, waiting []string) error {
+	const most = 10
+	switch n := len(waiting); {
+	case n == 0:
+		return fmt.Errorf("pod %s does not wait at Permit; no pod does", pod)
+	case n > most:
+		return fmt.Errorf("pod %s does not wait at Permit; these do: %s and %d more", pod, strings.Join(waiting[:most], ", "), n-most)
+	}
+	return fmt.Errorf("pod %s does not wait at Permit; these do: %s", pod, strings.Join(waiting, ", "))
+}
+
+// again lets in what entered then, on the kernel's goroutine.
 func (s *scheduling) again(in *trace.Input) (bool, error) {
+	if in.What == inputPermit {
+		var a permitAnswer
+		if err := in.Decode(&a); err != nil {
+			return false, err
+		}
+		return true, s.permit(a)
+	}
 	var f schedulerFile
 	if err := in.Decode(&f); err != nil {
 		return false, err

@@ -21,6 +21,15 @@ func TestSchedulerConfiguration(t *testing.T) {
 	})
 }
 
+// Pods that wait at Permit, as an administrator meets them: testdata/scheduler-permit.txt.
+func TestPodsThatWaitAtPermit(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 2})
+		golden(t, "scheduler-permit", typed(t, c, "testdata/scheduler-permit.txt", uncertain))
+	})
+}
+
 // twoProfiles is a file that a person has.
 func twoProfiles(t *testing.T) []byte {
 	t.Helper()
@@ -32,10 +41,14 @@ func twoProfiles(t *testing.T) []byte {
 }
 
 const packed = "kubectl run a --image=nginx --overrides='{\"spec\":{\"schedulerName\":\"packing\"}}'\n" +
-	"kubectl run b --image=nginx\nsleep 5\nkviz scheduler config manifests/scheduler/most-allocated.yaml\nsleep 20\nkubectl run c --image=nginx\nsleep 5\n"
+	"kubectl run b --image=nginx\nsleep 5\nkviz scheduler config manifests/scheduler/most-allocated.yaml\nsleep 20\nkubectl run c --image=nginx\nsleep 5\n" +
+	"kviz scheduler config manifests/scheduler/approval.yaml\nsleep 20\n" +
+	"for p in d e; do kubectl run $p --image=nginx --overrides='{\"spec\":{\"schedulerName\":\"approved\"}}'; done\nsleep 5\n" +
+	"kviz scheduler allow pod/d\nkviz scheduler reject pod/e\nsleep 5\n"
 
 // A configured scheduler decides the same in every run of a seed, on either store, and a
-// configuration that is given in the middle of a run as well; and a fork repeats it.
+// configuration that is given in the middle of a run, and what is allowed and rejected at Permit, as
+// well; and a fork repeats it.
 func TestAConfiguredSchedulerIsTheSameEachTime(t *testing.T) {
 	for name, cfg := range map[string]cluster.Config{"mvcc": {Seed: 7, Bare: true, Nodes: 2}, "raft": {Seed: 7, NoSync: true, Nodes: 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -59,14 +72,20 @@ func TestAConfiguredSchedulerIsTheSameEachTime(t *testing.T) {
 					}
 				}
 				tryForks(t, events)
-				decided := map[string]bool{}
+				decided, at := map[string]bool{}, map[string]string{}
 				for _, e := range events {
+					if p, ok := e.Payload.(*trace.PermitWait); ok {
+						at[p.Pod] = p.State
+					}
 					if p, ok := e.Payload.(*trace.Decision); ok && e.Kind == trace.SchedDecision && p.Node != "" {
 						decided[p.Pod] = true
 					}
 				}
 				if !decided["default/a"] || !decided["default/b"] || !decided["default/c"] {
 					t.Errorf("pods with a node: %v", decided)
+				}
+				if at["default/d"] != trace.PermitAllowed || at["default/e"] != trace.PermitRejected {
+					t.Errorf("pods at Permit: %v", at)
 				}
 			})
 		})

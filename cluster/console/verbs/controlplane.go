@@ -25,7 +25,8 @@ type ControlPlane struct {
 	Scheduler SchedulerConfig
 }
 
-// SchedulerConfig is the configuration of kube-scheduler.
+// SchedulerConfig is the configuration of kube-scheduler, and what is done by hand in place of its
+// Permit plugins.
 type SchedulerConfig interface {
 	// Configure replaces the file, or removes it if it is nil, and restarts the scheduler, because
 	// of an event. A file that the scheduler could not start with is refused. It is not called as
@@ -33,6 +34,9 @@ type SchedulerConfig interface {
 	Configure(file []byte, cause trace.ID) error
 	// Configured is what the scheduler is started with, and whether it runs.
 	Configured() (told *trace.SchedConfiguration, up bool)
+	// Permit allows or rejects a pod that waits at Permit, by its namespace/name, because of an
+	// event. It is not called as part of a task.
+	Permit(pod string, allow bool, cause trace.ID) error
 }
 
 // Servers are the API servers.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,8 +12,16 @@ import (
 	"kviz/cluster/trace"
 )
 
-// schedulerVerb is kviz scheduler config: the file that kube-scheduler is started with (--config).
-func schedulerVerb(_ context.Context, inv *use, args []string) int {
+// schedulerVerb is kviz scheduler: config, allow and reject.
+func schedulerVerb(ctx context.Context, inv *use, args []string) int {
+	if len(args) > 0 && (args[0] == "allow" || args[0] == "reject") {
+		return permitVerb(inv, args[0] == "allow", args[1:])
+	}
+	return schedulerConfig(ctx, inv, args)
+}
+
+// schedulerConfig is the file that kube-scheduler is started with (--config).
+func schedulerConfig(_ context.Context, inv *use, args []string) int {
 	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
 	flags.SetOutput(inv.Err)
 	flags.Usage = func() {}
@@ -48,6 +57,39 @@ func schedulerVerb(_ context.Context, inv *use, args []string) int {
 	if !up {
 		fmt.Fprintln(inv.Out, "the scheduler is down; it reads the file when it starts: kviz fault start scheduler")
 	}
+	return 0
+}
+
+// permitVerb answers in place of the plugins for which a pod waits at Permit.
+func permitVerb(inv *use, allow bool, args []string) int {
+	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
+	flags.SetOutput(inv.Err)
+	flags.Usage = func() {}
+	namespace := flags.StringP("namespace", "n", orDefault(inv.cfg.Namespace()), "")
+	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
+		return inv.badUse()
+	}
+	plane := inv.cfg.ControlPlane
+	if plane == nil {
+		return inv.did(errNoPlane)
+	}
+	what := flags.Arg(0)
+	if !strings.Contains(what, "/") {
+		what = "pod/" + what
+	}
+	name := parseName(what, *namespace)
+	if !slices.Contains(name.could, "pods") {
+		return inv.did(fmt.Errorf("only pods wait at Permit, and %s is none: pod/NAME", what))
+	}
+	pod := name.namespace + "/" + name.name
+	if err := plane.Scheduler.Permit(pod, allow, inv.Cause); err != nil {
+		return inv.did(err)
+	}
+	outcome := "rejected; it goes back to the scheduler's queues"
+	if allow {
+		outcome = "allowed"
+	}
+	fmt.Fprintf(inv.Out, "pod %s is %s\n", pod, outcome)
 	return 0
 }
 

@@ -62,7 +62,7 @@ func init() { // not a composite literal: what the verbs run refers to the table
 				"[--server NAME] tokens|authentication|token-webhook|authorization [FILE|--none]", "[--server NAME] concurrency [N]", "storm USER [N]",
 				"pollers N [RESOURCE [EVERY]]", "[--server NAME] etcd-servers [MEMBER,MEMBER…|--all]", "servers", "add", "remove NAME",
 			}, "configure and load the API servers, add another one", "apiserver", apiserverVerb},
-			{"scheduler", []string{"config [FILE|--none]"}, "configure the scheduler: its profiles and plugins", "scheduler", schedulerVerb},
+			{"scheduler", []string{"config [FILE|--none]", "allow|reject pod/NAME [-n NAMESPACE]"}, "configure the scheduler; answer for a Permit plugin", "scheduler", schedulerVerb},
 			{"certificate", []string{"--user NAME [--group G]... [--ttl D | --request] FILE"}, "a client certificate, or a request for one", "identities", certificate},
 			{"oidc", []string{"", "login USER [--group G]... [--audience A]... [--ttl D] [--claim NAME=VALUE]..."}, "the identity provider, and a token of it", "identities", oidcVerb},
 			{"token", []string{"decode TOKEN"}, "what a JSON web token says of itself", "identities", tokenVerb},
