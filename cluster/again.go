@@ -33,17 +33,18 @@ type bootedAs struct {
 	Nodes   int
 	Light   bool
 	Quota   int64
-	QPS     float32 `json:",omitempty"` // Config.Limits
-	Burst   int     `json:",omitempty"`
-	Sched   []byte  `json:",omitempty"` // Config.Scheduler
-	Closed  string  // why it cannot be booted again; "" if it can
+	QPS     float32  `json:",omitempty"` // Config.Limits
+	Burst   int      `json:",omitempty"`
+	Sched   []byte   `json:",omitempty"` // Config.Scheduler
+	Without []string `json:",omitempty"`
+	Closed  string   // why it cannot be booted again; "" if it can
 }
 
 // noteBoot notes it; on the kernel's goroutine.
 func noteBoot(k *sim.Kernel, cfg Config) {
 	b := bootedAs{
 		Version: trace.InputVersion, Seed: cfg.Seed, Epoch: k.Epoch(), Bare: cfg.Bare, Members: cfg.Members, Servers: cfg.Servers,
-		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst, Sched: cfg.Scheduler,
+		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst, Sched: cfg.Scheduler, Without: cfg.Without,
 	}
 	switch {
 	case cfg.Remote != nil:
@@ -116,6 +117,8 @@ func (r *repeat) let(in *trace.Input) (bool, error) {
 		return r.c.faults.again(in)
 	case in.What == inputScheduler || in.What == inputPermit:
 		return r.c.sched.again(in)
+	case in.What == inputCredential:
+		return r.c.outsiders.again(in)
 	case in.What == storage.InputShown:
 		return r.c.etcd.client.Again(in)
 	case in.What == inputFork:

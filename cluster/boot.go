@@ -23,6 +23,9 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) { return boot(ctx, 
 // boot is Boot of a cluster that may be a run that is run again.
 func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	cfg = cfg.withDefaults()
+	if err := CheckWithout(cfg.Without); err != nil {
+		return nil, err
+	}
 	stream, life := trace.NewStream(cfg.limit()), newLifetime()
 	db := &etcd{ended: life.ended}
 	var k *sim.Kernel
@@ -35,7 +38,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		return nil, err
 	}
 
-	components := newComponents(k)
+	components := newComponents(k, cfg.Without)
 	net := network.New(k)
 	callouts := newCallouts(k, components)
 	servers := newAPIServers(k, db, components, net, callouts)
@@ -57,8 +60,8 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},
 		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow),
-		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir},
-		kernel:    k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges,
+		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir}, outsiders: &outsiders{k, servers},
+		kernel: k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges,
 	}
 	store := etcdctl{db, recovery{db, components, servers}}
 	c.console = console.New(console.Config{
@@ -79,7 +82,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	k.AddDemand(1) // until ready
 	system.Go("boot", func(t *sim.Task) {
 		t.SetCauses(t.Emit(trace.Event{Kind: trace.RunStart, Payload: &trace.Run{
-			Version: cfg.Version, Seed: cfg.Seed, Epoch: k.Epoch(), Store: db.kind(), Members: cfg.Members, Nodes: cfg.Nodes, Quota: cfg.Quota,
+			Version: cfg.Version, Seed: cfg.Seed, Epoch: k.Epoch(), Store: db.kind(), Members: cfg.Members, Nodes: cfg.Nodes, Quota: cfg.Quota, Without: cfg.Without,
 		}}))
 		noteBoot(k, cfg)
 		c.start(t, cfg, slow)
@@ -105,7 +108,9 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays) {
 	c.servers.start("", t.Causes()).WaitReady(t)
 	c.servers.startPeers(t, cfg.Servers)
 	components := c.servers.components
-	startControllerManager(t, components, c.servers, slow, cfg.Limits)
+	if !cfg.without(trace.CompKCM) {
+		startControllerManager(t, components, c.servers, slow, cfg.Limits)
+	}
 	if err := applyAddons(t, c.servers, c.nodes.cidr); isNoSpace(err) {
 		t.Process().Go("addons", func(t *sim.Task) { c.applyAddonsWhenRoom(t) })
 	} else if err != nil {
@@ -114,7 +119,8 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays) {
 	startDNS(t, components, c.servers, c.network)
 	c.sched.begin(t)
 	unwatch := watchRoom(c.kernel, c.letIn)
-	watchReadiness(c.kernel, cfg.Nodes, t.Causes(), func(causes []trace.ID) {
+	// Only the controller manager takes the taint off a new node.
+	watchReadiness(c.kernel, cfg.Nodes, cfg.without(trace.CompKCM), t.Causes(), func(causes []trace.ID) {
 		unwatch()
 		c.booted(causes, cfg.Nodes)
 	})

@@ -48,6 +48,10 @@ type Config struct {
 	// Scheduler is kube-scheduler's configuration (--config); nil means upstream's defaults.
 	Scheduler []byte
 
+	// Without are the components that are not started, so that a program from outside can take
+	// their place: some of [Replaceable], in order.
+	Without []string
+
 	Version string // of kviz, for the trace
 }
 
@@ -86,16 +90,17 @@ type Cluster struct {
 	*faults      // Faults, Targets, Fault
 	*endpoints   // Listen, ListenEtcd, Endpoints, OnEndpoints
 
-	kernel  *sim.Kernel
-	stream  *trace.Stream
-	etcd    *etcd
-	network *network.Network
-	servers *apiServers
-	sched   *scheduling
-	nodes   *nodes
-	edges   *edges
-	console *console.Console
-	forked  *control.Fork // nil for a cluster that began by itself
+	kernel    *sim.Kernel
+	stream    *trace.Stream
+	etcd      *etcd
+	network   *network.Network
+	servers   *apiServers
+	sched     *scheduling
+	nodes     *nodes
+	edges     *edges
+	outsiders *outsiders
+	console   *console.Console
+	forked    *control.Fork // nil for a cluster that began by itself
 
 	stop     context.CancelFunc
 	closing  sync.Once

@@ -24,11 +24,14 @@ type component struct {
 // components are those of the cluster, on whichever machine, in the order in which they
 // were made known.
 type components struct {
-	k    *sim.Kernel
-	list []*component
+	k       *sim.Kernel
+	list    []*component
+	without []string // those that are left out (see Config.Without)
 }
 
-func newComponents(k *sim.Kernel) *components { return &components{k: k} }
+func newComponents(k *sim.Kernel, without []string) *components {
+	return &components{k: k, without: without}
+}
 
 // add makes a component known; it does not run yet.
 func (cs *components) add(target string, lane trace.Lane, start func(*sim.Process)) *component {

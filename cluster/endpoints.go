@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"crypto"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -76,6 +78,18 @@ func (p *endpoints) ListenEtcd(port int, certificates string) (*etcdapi.Server, 
 	follow()
 	s.OnAddresses(follow)
 	return s, nil
+}
+
+// Lend writes a kubeconfig for the program that takes the place of a component (see Config.Without), once there
+// is an API server.
+func (c *Cluster) Lend(l *serve.Listener, component, path string) error {
+	if err := l.WriteIdentity(path, func(public crypto.PublicKey) (string, []byte, error) {
+		return c.outsiders.credential(component, public)
+	}); err != nil {
+		return fmt.Errorf("a kubeconfig for the program that takes the place of the %s: %w", strings.ReplaceAll(component, "-", " "), err)
+	}
+	c.announce(func(e *control.Endpoints) { e.Lent = append(slices.Clone(e.Lent), path) })
+	return nil
 }
 
 // announce changes what Endpoints says.

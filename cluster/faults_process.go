@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"kviz/cluster/balancer"
@@ -19,6 +20,9 @@ type processes struct {
 
 func (ps processes) find(name string) (any, error) {
 	m := ps.components.find(name)
+	if m == nil && slices.Contains(ps.without, name) {
+		return nil, errWithout(name)
+	}
 	if m == nil {
 		return nil, nil
 	}

@@ -10,9 +10,9 @@ import (
 	"kviz/cluster/trace"
 )
 
-// watchReadiness calls become when so many nodes are Ready and may be given pods. It looks
-// at commits as they pass, as a person at the screen would, and asks nobody.
-func watchReadiness(k *sim.Kernel, nodes int, causes []trace.ID, become func(causes []trace.ID)) {
+// watchReadiness calls become when so many nodes are Ready and may be given pods, or, with tainted, are
+// Ready. It looks at commits as they pass, as a person at the screen would, and asks nobody.
+func watchReadiness(k *sim.Kernel, nodes int, tainted bool, causes []trace.ID, become func(causes []trace.ID)) {
 	if nodes == 0 {
 		become(causes)
 		return
@@ -28,7 +28,7 @@ func watchReadiness(k *sim.Kernel, nodes int, causes []trace.ID, become func(cau
 			if ch.Value == nil {
 				continue
 			}
-			if n, ok := ch.Value.Value.(*corev1.Node); ok && nodeReady(n) && !ready[n.Name] {
+			if n, ok := ch.Value.Value.(*corev1.Node); ok && nodeReady(n, tainted) && !ready[n.Name] {
 				ready[n.Name] = true
 				if len(ready) == nodes {
 					id := e.ID
@@ -68,10 +68,10 @@ var noSpace = rpctypes.ErrorDesc(rpctypes.ErrNoSpace)
 
 func isNoSpace(err error) bool { return err != nil && strings.Contains(err.Error(), noSpace) }
 
-// nodeReady reports whether a node is Ready and its not-ready taint is gone.
-func nodeReady(n *corev1.Node) bool {
+// nodeReady reports whether a node is Ready and its not-ready taint is gone, or may stay.
+func nodeReady(n *corev1.Node, tainted bool) bool {
 	for _, t := range n.Spec.Taints {
-		if t.Key == corev1.TaintNodeNotReady {
+		if t.Key == corev1.TaintNodeNotReady && !tainted {
 			return false
 		}
 	}

@@ -38,7 +38,7 @@ type schedulerFile struct {
 // scheduling is kube-scheduler and its configuration, with which it is started.
 type scheduling struct {
 	k      *sim.Kernel
-	m      *component
+	m      *component // nil in a cluster without
 	config *config.KubeSchedulerConfiguration
 	told   *trace.SchedConfiguration
 	runs   *scheduler.Scheduler // the one that was started last
@@ -58,6 +58,9 @@ func newScheduling(k *sim.Kernel, components *components, servers *apiServers, c
 	if s.config, s.told, err = scheduler.Configured(cfg.Scheduler); err != nil {
 		return nil, err
 	}
+	if cfg.without(trace.CompScheduler) {
+		return s, nil
+	}
 	lane := trace.Lane{Component: trace.CompScheduler}
 	s.m = components.add("scheduler", lane, nil)
 	s.m.start = func(p *sim.Process) {
@@ -71,6 +74,9 @@ func newScheduling(k *sim.Kernel, components *components, servers *apiServers, c
 
 // begin starts it when the cluster boots.
 func (s *scheduling) begin(t *sim.Task) {
+	if s.m == nil {
+		return
+	}
 	causes := t.Causes()
 	if s.told.File {
 		causes = []trace.ID{s.tell(causes)}
@@ -95,6 +101,9 @@ func (s *scheduling) Configure(file []byte, cause trace.ID) error {
 
 // configure runs on the kernel's goroutine.
 func (s *scheduling) configure(f schedulerFile) error {
+	if s.m == nil {
+		return fmt.Errorf("%w: give the file to the scheduler that you run in its place (kube-scheduler --config)", errWithout(trace.CompScheduler))
+	}
 	if f.File == nil && !f.None {
 		f.File = []byte{} // an empty file, which is refused
 	}
@@ -117,7 +126,12 @@ func (s *scheduling) configure(f schedulerFile) error {
 }
 
 // Configured is verbs.SchedulerConfig.
-func (s *scheduling) Configured() (told *trace.SchedConfiguration, up bool) { return s.told, s.m.up() }
+func (s *scheduling) Configured() (told *trace.SchedConfiguration, up bool, err error) {
+	if s.m == nil {
+		return nil, false, errWithout(trace.CompScheduler)
+	}
+	return s.told, s.m.up(), nil
+}
 
 // Permit is verbs.SchedulerConfig.
 func (s *scheduling) Permit(pod string, allow bool, cause trace.ID) error {
@@ -130,6 +144,9 @@ func (s *scheduling) Permit(pod string, allow bool, cause trace.ID) error {
 
 // permit runs on the kernel's goroutine.
 func (s *scheduling) permit(a permitAnswer) error {
+	if s.m == nil {
+		return errWithout(trace.CompScheduler)
+	}
 	if !s.m.up() {
 		return errors.New("the scheduler is down, so no pod waits at Permit: kviz fault start scheduler")
 	}

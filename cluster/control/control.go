@@ -127,6 +127,7 @@ type Endpoints struct {
 	EtcdCA     string // paths of what a client of etcd's API needs with TLS
 	EtcdCert   string
 	EtcdKey    string
+	Lent       []string // paths of kubeconfigs for programs that take the places of components
 	DataDir    string
 }
 

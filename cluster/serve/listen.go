@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/subtle"
@@ -34,6 +36,8 @@ type Listener struct {
 	URL        string // https://127.0.0.1:port
 	Kubeconfig string // path of the file written, "" if none was asked for
 
+	ca     []byte   // PEM
+	files  []string // that were written, to be removed at the end
 	server *http.Server
 	done   chan struct{}
 }
@@ -60,9 +64,9 @@ func (h *Handler) Listen(port int, kubeconfig string, names ...string) (*Listene
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{URL: "https://" + ln.Addr().String(), done: make(chan struct{})}
+	l := &Listener{URL: "https://" + ln.Addr().String(), ca: ca, done: make(chan struct{})}
 	if kubeconfig != "" {
-		if err := writeKubeconfig(kubeconfig, l.URL, ca, token); err != nil {
+		if err := l.write(kubeconfig, "kubernetes-admin", "token: "+token); err != nil {
 			ln.Close()
 			return nil, err
 		}
@@ -113,12 +117,32 @@ func (h *Handler) deals() interface{ Closed(peer string) } {
 	return d
 }
 
-// Close stops listening, ends what is open, and removes the kubeconfig.
+// WriteIdentity writes a kubeconfig for a client that proves with a certificate who it is, readable by its
+// owner only. The key is fresh; sign says whose the certificate is.
+func (l *Listener) WriteIdentity(path string, sign func(public crypto.PublicKey) (user string, cert []byte, err error)) error {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make a client's key: %w", err)
+	}
+	user, cert, err := sign(public)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return fmt.Errorf("encode the key of %s: %w", user, err)
+	}
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	return l.write(path, user, fmt.Sprintf("client-certificate-data: %s\n    client-key-data: %s",
+		base64.StdEncoding.EncodeToString(cert), base64.StdEncoding.EncodeToString(key)))
+}
+
+// Close stops listening, ends what is open, and removes the kubeconfigs.
 func (l *Listener) Close() error {
 	err := l.server.Close()
 	<-l.done
-	if l.Kubeconfig != "" {
-		if rm := os.Remove(l.Kubeconfig); rm != nil && !errors.Is(rm, os.ErrNotExist) && err == nil {
+	for _, path := range l.files {
+		if rm := os.Remove(path); rm != nil && !errors.Is(rm, os.ErrNotExist) && err == nil {
 			err = rm
 		}
 	}
@@ -190,8 +214,8 @@ func newCertificate(more []string) (ca []byte, server tls.Certificate, known []s
 	return ca, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, known, nil
 }
 
-// writeKubeconfig writes the file whole or not at all, mode 0600.
-func writeKubeconfig(path, url string, ca []byte, token string) error {
+// write writes a kubeconfig whole or not at all, mode 0600. credential is a line of YAML, or two.
+func (l *Listener) write(path, user, credential string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters:
@@ -200,16 +224,16 @@ clusters:
     server: %s
     certificate-authority-data: %s
 users:
-- name: kubernetes-admin
+- name: %[3]s
   user:
-    token: %s
+    %[4]s
 contexts:
 - name: kviz
   context:
     cluster: kviz
-    user: kubernetes-admin
+    user: %[3]s
 current-context: kviz
-`, url, base64.StdEncoding.EncodeToString(ca), token)
+`, l.URL, base64.StdEncoding.EncodeToString(l.ca), user, credential)
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
@@ -229,5 +253,6 @@ current-context: kviz
 		os.Remove(f.Name())
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
+	l.files = append(l.files, path)
 	return nil
 }

@@ -56,6 +56,9 @@ type Run struct {
 	Members int
 	Nodes   int
 	Quota   int64 `json:",omitempty"` // bytes that a store member's database may have; 0 is etcd's default
+	// Without are the components that kviz has not started, so that programs from outside can
+	// take their places: "scheduler", "controller-manager".
+	Without []string `json:",omitempty"`
 }
 
 // Command is one console command.

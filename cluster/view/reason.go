@@ -26,6 +26,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).deletionWaits,
 	(*State).podFailed,
 	(*State).podPending,
+	(*State).unattended,
 	(*State).podUnready,
 	(*State).assumed,
 	(*State).nodeChosen,

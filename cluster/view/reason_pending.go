@@ -27,6 +27,12 @@ func (s *State) podPending(o *Object) *Reason {
 	}
 	name := orElse(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	other := s.Scheduler.otherFor(name)
+	if lacks := s.Lacks(trace.CompScheduler); lacks != "" && other == nil {
+		if says := unscheduled(pod); says != "" {
+			return &Reason{Says: is + "a scheduler from outside says: " + strings.TrimSuffix(says, "."), From: s.warnings(o)}
+		}
+		return sentence("%s%s, and no program from outside has chosen a node for it yet", is, lacks)
+	}
 	if other == nil && !slices.Contains(s.Scheduler.serves(), name) {
 		a := sentence("%sno scheduler here serves schedulerName %q; kube-scheduler serves %s", is, name, joined(s.Scheduler.serves()))
 		if by := s.Scheduler.ConfiguredBy; !by.IsZero() {

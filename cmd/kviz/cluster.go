@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type shape struct {
 	record  string
 	epoch   string
 	sched   string
+	without []string
 }
 
 // What a command's clusters have as virtual time 0 unless --epoch says otherwise.
@@ -63,6 +65,7 @@ func (s *shape) register(f *pflag.FlagSet, speed, epoch string) {
 	f.Float32Var(&s.qps, "kube-api-qps", 0, "requests a second of each controller's client and the scheduler's (0: 20 and 50; -1: no limit)")
 	f.IntVar(&s.burst, "kube-api-burst", 0, "requests that such a client may send at once after a rest (0: 30 and 100)")
 	f.StringVar(&s.sched, "scheduler-config", "", "kube-scheduler's configuration, a KubeSchedulerConfiguration in a `FILE`")
+	f.StringSliceVar(&s.without, "without", nil, "`COMPONENTS` not to start, so that programs of yours can take their places: scheduler, controller-manager")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.epoch, "epoch", epoch, "the cluster's date when its time begins: now, or a time as 2026-01-01T00:00:00Z")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
@@ -113,6 +116,9 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 			return cfg, fmt.Errorf("--scheduler-config %s: %w", s.sched, err)
 		}
 	}
+	if err := s.leaveOut(&cfg); err != nil {
+		return cfg, err
+	}
 	if s.nodes == 0 {
 		cfg.Nodes = -1
 	}
@@ -131,6 +137,18 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 	}
 	cfg.Speed = speed
 	return cfg, nil
+}
+
+// leaveOut checks --without.
+func (s *shape) leaveOut(cfg *cluster.Config) error {
+	if err := cluster.CheckWithout(s.without); err != nil {
+		return &usageError{text: fmt.Sprintf("--without: %v", err)}
+	}
+	cfg.Without = slices.Compact(slices.Sorted(slices.Values(s.without)))
+	if s.sched != "" && slices.Contains(cfg.Without, trace.CompScheduler) {
+		return &usageError{text: "--scheduler-config is read by the scheduler that --without scheduler leaves out; give the file to the one that you run in its place (kube-scheduler --config)"}
+	}
+	return nil
 }
 
 // boot starts a cluster and, if asked, its recording. The function it returns

@@ -27,6 +27,8 @@ type endpoints struct {
 	names      []string
 	etcdPort   int
 	etcdPlain  bool
+
+	listener *serve.Listener // once open
 }
 
 func (e *endpoints) register(f *pflag.FlagSet) {
@@ -99,6 +101,7 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
+	e.listener = l
 	a := &announcement{path: filepath.Join(dir, endpointsFile), now: func() served {
 		at := c.Endpoints()
 		return served{
@@ -114,6 +117,18 @@ func (e *endpoints) open(c *cluster.Cluster) (shut func() error, err error) {
 		a.forget()
 		return errors.Join(l.Close(), os.RemoveAll(dir))
 	}, nil
+}
+
+// lend writes a kubeconfig beside the administrator's for each component that the cluster is without: for
+// the program that takes its place. The cluster is ready.
+func (e *endpoints) lend(c *cluster.Cluster, without []string) error {
+	for _, name := range without {
+		path := filepath.Join(filepath.Dir(e.listener.Kubeconfig), name+".conf") // kubeadm's names
+		if err := c.Lend(e.listener, name, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // served is what a serving kviz leaves in its runtime directory.

@@ -137,7 +137,11 @@ func screenOf(ctx context.Context, io streams, s *shape, e *endpoints, teach tau
 	look.Saved = s.dataDir != "" || s.record != ""
 	look.Scenarios = scenarios
 	look.Booting = func(ctx context.Context, progress func(string)) (tui.Cluster, error) {
-		return ready(ctx, c, progress)
+		booted, err := ready(ctx, c, progress)
+		if err == nil {
+			err = e.lend(c, cfg.Without)
+		}
+		return booted, err
 	}
 	look.Recordings = recordingsHere
 	look.Handout = func(ctx context.Context, lesson string) (string, error) { return handoutOf(ctx, teach.all, lesson) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -19,8 +20,10 @@ func serveCommand() *command {
 		long: `The API is served over TLS on 127.0.0.1, to anyone with the kubeconfig (a new one each time, readable
 by its owner only). kviz env, in another terminal, prints the environment variables for clients.
 With --etcd-port etcdctl reaches the store's members, over TLS with client certificates (kviz etcdctl finds them).
-Containers are simulated: kubectl logs, exec, attach and port-forward reach them, and they speak HTTP.`,
-		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes",
+Containers are simulated: kubectl logs, exec, attach and port-forward reach them, and they speak HTTP.
+With --without scheduler kviz starts none, and a kube-scheduler or one that you wrote can take its place, with the
+kubeconfig scheduler.conf that is written beside the other one; likewise --without controller-manager.`,
+		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes\nkviz serve --without scheduler --kubeconfig admin.conf\nkube-scheduler --kubeconfig=scheduler.conf",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", liveEpoch)
 			e.register(f)
@@ -48,11 +51,17 @@ Containers are simulated: kubectl logs, exec, attach and port-forward reach them
 				return errors.Join(err, end())
 			}
 			if err := c.WaitReady(ctx); err == nil {
+				if err := e.lend(c, cfg.Without); err != nil {
+					return errors.Join(err, shut(), end())
+				}
 				at := c.Endpoints()
 				fmt.Fprintf(io.out, "%s, %d nodes ready\n", at.APIServer, c.ReadyNodes())
 				found := served{Etcd: at.Etcd, EtcdCA: at.EtcdCA, EtcdCert: at.EtcdCert, EtcdKey: at.EtcdKey}
 				// Only a path that is no text could fail, and then kviz env tells.
 				_ = exports(io.out, usualShell(), append([][2]string{{"KUBECONFIG", at.Kubeconfig}}, found.etcdctl()...))
+				for i, path := range at.Lent {
+					fmt.Fprintf(io.out, "for the %s of your own: --kubeconfig=%s\n", strings.ReplaceAll(cfg.Without[i], "-", " "), path)
+				}
 			}
 			telling, hush := context.WithCancel(ctx)
 			told := make(chan struct{})

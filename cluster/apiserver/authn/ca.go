@@ -160,15 +160,20 @@ func (a *Authority) Issue(user string, groups []string, now time.Time, ttl time.
 	if err != nil {
 		return nil, nil, err
 	}
-	cert, err = a.Sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: user, Organization: groups}, NotBefore: now, NotAfter: now.Add(ttl),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		BasicConstraintsValid: true,
-	}, private.Public())
+	cert, err = a.SignClient(user, groups, private.Public(), now, ttl)
 	if err != nil {
 		return nil, nil, err
 	}
 	return cert, key, nil
+}
+
+// SignClient is Issue for a key that somebody else keeps.
+func (a *Authority) SignClient(user string, groups []string, public crypto.PublicKey, now time.Time, ttl time.Duration) ([]byte, error) {
+	return a.Sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: user, Organization: groups}, NotBefore: now, NotAfter: now.Add(ttl),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+	}, public)
 }
 
 // ErrUnsigned is what a certificate is refused with that the authority's key has

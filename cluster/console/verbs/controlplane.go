@@ -32,8 +32,9 @@ type SchedulerConfig interface {
 	// of an event. A file that the scheduler could not start with is refused. It is not called as
 	// part of a task.
 	Configure(file []byte, cause trace.ID) error
-	// Configured is what the scheduler is started with, and whether it runs.
-	Configured() (told *trace.SchedConfiguration, up bool)
+	// Configured is what the scheduler is started with, and whether it runs; an error in a cluster
+	// that has none.
+	Configured() (told *trace.SchedConfiguration, up bool, err error)
 	// Permit allows or rejects a pod that waits at Permit, by its namespace/name, because of an
 	// event. It is not called as part of a task.
 	Permit(pod string, allow bool, cause trace.ID) error

@@ -3,6 +3,8 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 )
 
 // endpoints tells how other programs of this machine reach the cluster.
@@ -33,6 +35,9 @@ func endpoints(_ context.Context, inv *use, args []string) int {
 		if v[1] != "" {
 			fmt.Fprintf(inv.Out, "export %s=%s\n", v[0], v[1])
 		}
+	}
+	for _, path := range at.Lent {
+		fmt.Fprintf(inv.Out, "for the %s of your own: --kubeconfig=%s\n", strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), ".conf"), "-", " "), path)
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,9 +35,7 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 		return inv.unknown("fault", args[0], slices.Compact(names)) // one that applies to several kinds is told once
 	}
 	if leads(args[1]) {
-		h := view.NewHistory(inv.cfg.Cluster.Trace)
-		h.CatchUp(0)
-		leader := h.Latest().Store.Leader
+		leader := inv.latest().Store.Leader
 		if leader == "" {
 			return inv.did(fmt.Errorf("no member of the store leads now, so there is no %s", args[1]))
 		}
@@ -49,9 +48,19 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 			fmt.Fprintf(inv.Err, "kviz fault: unknown target %q; did you mean %q? (kviz fault list tells all)\n", args[1], meant)
 			return 2
 		}
+		if lacks := inv.latest().Lacks(args[1]); lacks != "" {
+			return inv.did(errors.New(lacks))
+		}
 		return inv.unknown("target", args[1], ofKinds(targets, args[1], applies))
 	}
 	return inv.did(m.Fault(ctx, control.Fault{Name: args[0], Target: args[1], Args: args[2:], Cause: inv.Cause}))
+}
+
+// latest is the state of the cluster after its newest event.
+func (inv *use) latest() *view.State {
+	h := view.NewHistory(inv.cfg.Cluster.Trace)
+	h.CatchUp(0)
+	return h.Latest()
 }
 
 // leads reports whether a target is the member that leads, whichever that is.

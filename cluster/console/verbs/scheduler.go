@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -49,9 +50,9 @@ func schedulerConfig(_ context.Context, inv *use, args []string) int {
 		}
 	}
 	var told *trace.SchedConfiguration
-	up := false
-	if err := inv.Kernel.Do(func() { told, up = plane.Scheduler.Configured() }); err != nil {
-		return inv.did(err)
+	up, absent := false, error(nil)
+	if err := inv.Kernel.Do(func() { told, up, absent = plane.Scheduler.Configured() }); err != nil || absent != nil {
+		return inv.did(cmp.Or(err, absent))
 	}
 	tellScheduler(inv.Out, told)
 	if !up {

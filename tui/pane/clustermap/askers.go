@@ -81,6 +81,10 @@ func (p *picture) others() int {
 func (p *picture) process(id, process, name, without string) (mark string, st grid.Style, on pane.Subject) {
 	on = pane.Subject{ID: id, Target: process, Copy: process}
 	proc := p.f.S.Process(process)
+	if lacks := p.f.S.Lacks(process); lacks != "" {
+		on.Words = strings.ToUpper(lacks[:1]) + lacks[1:] + ": a program from outside can take its place."
+		return "○", theme.Muted, on
+	}
 	if proc == nil {
 		on.Words = "The " + name + " has not started yet."
 		return "○", theme.Muted, on
@@ -149,6 +153,8 @@ func (p *picture) controllers() {
 	mark, st, on := p.process(scene.Controllers, trace.CompKCM, "controller manager", "nobody works off what differs from what is wanted")
 	lease, look := p.lease(trace.CompKCM, "kube-controller-manager")
 	switch {
+	case s.Without(trace.CompKCM):
+		keys = "left to others"
 	case b.Standing == scene.Down:
 		keys = "down"
 	case lease != "":
@@ -204,6 +210,9 @@ func (p *picture) withoutLease(id, mark string, st grid.Style) (string, grid.Sty
 
 // queueRow says how much waits in the queues, or why nobody works it off.
 func (p *picture) queueRow(keys, lease string, look grid.Style) []grid.Span {
+	if p.f.S.Without(trace.CompKCM) {
+		return row(span(keys, theme.Muted))
+	}
 	if lease != "" {
 		return row(span(keys, look|grid.Bold))
 	}
@@ -308,6 +317,8 @@ func (p *picture) scheduler() {
 		mark, st = p.withoutLease(scene.Scheduler, mark, st)
 		text = lease
 		on.Words = "The scheduler: " + lease + ". Without it no pod gets a node: another instance could give it one."
+	case s.Without(trace.CompScheduler):
+		text = "left to others"
 	case on.Words != "":
 		text = "not started yet"
 	default:

@@ -47,3 +47,16 @@ func TestOthersBesideYou(t *testing.T) {
 		t.Errorf("nobody else asks:\n%s", text)
 	}
 }
+
+// A component that was left out is not dead: its place is free.
+func TestAPlaceThatIsLeftToOthers(t *testing.T) {
+	tape := tuitest.NewTape()
+	tape.Emit(trace.CompSimulation, "", trace.RunStart, trace.Ref{}, &trace.Run{Store: "mvcc", Nodes: 1, Without: []string{"controller-manager", "scheduler"}})
+	h := tape.History()
+	for _, size := range [][2]int{{80, 18}, {120, 33}, {200, 53}} {
+		text := tuitest.Pane(New(), h, h.Latest(), size[0], size[1]).Plane()
+		if strings.Contains(text, "scheduler ✗") || strings.Contains(text, "controllers ✗") || strings.Contains(text, "queues") || size[0] > 100 && strings.Count(text, "left to others") != 2 {
+			t.Errorf("%v: two places are free, and it is said:\n%s", size, text)
+		}
+	}
+}
