@@ -37,7 +37,8 @@ class has simulated students take L09 over SSH, in a class of its own: --followe
 their screens take processor time too: what matters are ratios, and the class's own processor and memory.
 hostile sends costly requests with a token that may do little, and measures how long another client waits meanwhile, beside a
 real kube-apiserver in the source tree. Each request has a number: --first N --count 1 sends one again.
-scheduler binds pods of four kinds to --nodes nodes, --pods of each where there is room: --rounds times.
+scheduler binds pods of four kinds to --nodes nodes, --pods of each where there is room, beside the real kube-scheduler in
+the source tree: --rounds times, in turn.
 store measures kviz' store beside real etcd, through etcd's own client: give --etcd BINARY, have an etcd in the PATH, or
 run it in the source tree.`,
 		example: "kviz bench small frame\nkviz bench store --rounds 5",

@@ -38,7 +38,7 @@ type measured struct {
 	Each time.Duration // of the processor, for a pod
 }
 
-// run measures each load in turn.
+// run measures each load in turn, in the source tree beside the real kube-scheduler.
 func (b *benchScheduler) run(ctx context.Context, io streams, rounds int) error {
 	if b.store != "mvcc" && b.store != "raft" {
 		return &usageError{text: fmt.Sprintf("unknown store %q: mvcc or raft", b.store), command: "bench"}
@@ -49,6 +49,13 @@ func (b *benchScheduler) run(ctx context.Context, io streams, rounds int) error 
 	self, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	if source := sourceOf("cluster", "scheduler", "proof"); source != "" {
+		fmt.Fprintln(io.err, "Building the kube-scheduler to compare with …")
+		c := exec.CommandContext(ctx, "go", "run", "-C", source, "./perf", "--kviz", self, "--store", b.store, "--load", b.load,
+			"--nodes", strconv.Itoa(b.nodes), "--pods", strconv.Itoa(b.pods), "--rounds", strconv.Itoa(rounds))
+		c.Stdout, c.Stderr = io.out, io.err
+		return c.Run()
 	}
 	fmt.Fprintf(io.out, "%-26s %6s %6s %8s %14s\n", fmt.Sprintf("medians of %d, %s store", rounds, b.store), "nodes", "pods", "pods/s", "processor/pod")
 	for _, l := range bench.SchedulerLoads(b.nodes, b.pods) {
@@ -67,6 +74,7 @@ func (b *benchScheduler) run(ctx context.Context, io streams, rounds int) error 
 		m := got[len(got)/2]
 		fmt.Fprintf(io.out, "%-26s %6d %6d %8.0f %14s\n", l.Name, l.Nodes, l.Pods, m.Rate, m.Each.Round(time.Microsecond))
 	}
+	fmt.Fprintln(io.out, "Run this in kviz' source tree with Go at hand for a kube-scheduler to compare with.")
 	return nil
 }
 
