@@ -55,6 +55,11 @@ type schedulingQueue struct {
 
 	flights flights
 
+	// because is what is told of the move that is under way, besides the event's name.
+	because moveReason
+	// asked are the plugins whose hints said no when [schedulingQueue.worthRequeuing] ran last.
+	asked []string
+
 	// crashed tells of a plugin that panicked at a pod outside of the pod's own cycle.
 	crashed func(t *sim.Task, pod trace.Ref, broken *sim.PanicError)
 
@@ -212,10 +217,16 @@ func (q *schedulingQueue) emitMove(t *sim.Task, info *framework.QueuedPodInfo, f
 	if !info.Cause.IsZero() {
 		causes = append([]trace.ID{info.Cause}, causes...)
 	}
+	var rejected []string
+	if to == unschedulable {
+		rejected, info.Stayed = slices.Sorted(maps.Keys(info.UnschedulablePlugins)), nil
+	}
+	why := &q.because
 	info.Cause = t.Emit(trace.Event{
 		Kind: trace.SchedQueue, Object: info.Ref, Causes: distinct(causes),
 		Payload: &trace.SchedQueueMove{
 			Pod: info.Key, From: from, To: to, Event: event, Attempts: info.Attempts,
+			About: why.about, Plugin: why.plugin, NoHint: why.noHint, Meanwhile: why.meanwhile, Rejected: rejected,
 			Active: q.active.Len(), Backoff: q.backoff.len(), Unschedulable: q.unschedulable.Len(),
 		},
 	})
@@ -279,9 +290,12 @@ func (q *schedulingQueue) returned(t *sim.Task, info *framework.QueuedPodInfo) {
 		if m.event.Resource == framework.TargetPod && m.new.(*corev1.Pod).UID != info.Pod.UID {
 			continue // of another pod that was on its way
 		}
-		worth = worth || q.worthRequeuing(t, info, m.event, m.old, m.new)
+		if !worth && q.worthRequeuing(t, info, m.event, m.old, m.new) {
+			worth, q.because.about, q.because.meanwhile = true, about(m.old, m.new), m.event.Label()
+		}
 	}
 	q.requeue(t, info, "", worth, scheduleAttemptFailure)
+	q.because = moveReason{}
 }
 
 // requeue puts a pod where it belongs: to wait for an event, for the end of its
@@ -305,12 +319,20 @@ func (q *schedulingQueue) requeue(t *sim.Task, info *framework.QueuedPodInfo, fr
 // change their minds (queueing hints). A pod rejected by nobody met an error
 // and is always worth another try; so is one at which a hint panics (isPodWorthRequeuing of a hint's error).
 func (q *schedulingQueue) worthRequeuing(t *sim.Task, info *framework.QueuedPodInfo, event framework.ClusterEvent, old, new runtime.Object) bool {
+	q.asked, q.because = q.asked[:0], moveReason{}
 	if len(info.UnschedulablePlugins) == 0 {
 		return true
 	}
 	for _, h := range q.of(info.Pod).hints {
-		if info.UnschedulablePlugins[h.plugin] && h.Event.Matches(event) && (h.Hint == nil || q.hint(t, h, info, old, new)) {
+		if !info.UnschedulablePlugins[h.plugin] || !h.Event.Matches(event) {
+			continue
+		}
+		if h.Hint == nil || q.hint(t, h, info, old, new) {
+			q.because = moveReason{plugin: h.plugin, noHint: h.Hint == nil}
 			return true
+		}
+		if !slices.Contains(q.asked, h.plugin) {
+			q.asked = append(q.asked, h.plugin)
 		}
 	}
 	return false
@@ -340,10 +362,18 @@ func (q *schedulingQueue) happenedTo(t *sim.Task, event framework.ClusterEvent, 
 	if q.unschedulable.Len() == 0 || !q.interested(event) {
 		return
 	}
-	for _, info := range q.unschedulable.Values() {
-		if (may == nil || may(info.Pod)) && q.worthRequeuing(t, info, event, old, new) {
-			q.leave(t, info, event.Label())
+	object := about(old, new)
+	for i, info := range q.unschedulable.Values() {
+		if may != nil && !may(info.Pod) {
+			continue
 		}
+		if q.worthRequeuing(t, info, event, old, new) {
+			q.because.about = object
+			q.leave(t, info, event.Label())
+		} else if i < maxStays {
+			q.stays(t, info, event.Label(), object)
+		}
+		q.because = moveReason{}
 	}
 }
 
@@ -412,6 +442,7 @@ func (q *schedulingQueue) update(t *sim.Task, old, pod *corev1.Pod) {
 	for _, e := range events {
 		if q.worthRequeuing(t, p.info, e, old, pod) {
 			q.leave(t, p.info, e.Label())
+			q.because = moveReason{}
 			return
 		}
 	}

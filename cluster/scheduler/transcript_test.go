@@ -22,6 +22,7 @@ import (
 	"kviz/cluster/scheduler/configuration"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
+	"kviz/cluster/view"
 	"kviz/raftstore/transcript"
 )
 
@@ -316,6 +317,12 @@ func (e *env) tell() string {
 			fmt.Fprintf(&out, "%.3fs cycle of %s, attempt %d, %d nodes\n", ev.At.Seconds(), p.Pod, p.Attempt, p.Nodes)
 		case *trace.SchedQueueMove:
 			fmt.Fprintf(&out, "%.3fs queue %s: %s -> %s (%s) active %d backoff %d unschedulable %d\n", ev.At.Seconds(), p.Pod, or(p.From, "-"), or(p.To, "-"), p.Event, p.Active, p.Backoff, p.Unschedulable)
+			if p.Plugin != "" {
+				fmt.Fprintf(&out, "  %s\n", view.MovedBy(p))
+			}
+			if len(p.Rejected) > 0 {
+				fmt.Fprintf(&out, "  rejected by %s\n", strings.Join(p.Rejected, " "))
+			}
 		case *trace.PermitWait:
 			table()
 			fmt.Fprintf(&out, "%.3fs at Permit %s on %s: %s", ev.At.Seconds(), p.Pod, p.Node, p.State)
@@ -329,6 +336,8 @@ func (e *env) tell() string {
 				fmt.Fprintf(&out, ", %s has until %.3fs", pl.Plugin, pl.Until.Seconds())
 			}
 			out.WriteString("\n")
+		case *trace.SchedQueueStay:
+			fmt.Fprintf(&out, "%.3fs queue %s: %s\n", ev.At.Seconds(), p.Pod, view.NotMoved(p))
 		case *trace.Decision:
 			table()
 			switch {

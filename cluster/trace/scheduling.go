@@ -8,6 +8,10 @@ var (
 		"A pod moved between the scheduler's queues: active, backoff, unschedulable.",
 		"The three queues and the event that moved the pod.",
 		"pkg/scheduler/backend/queue/scheduling_queue.go")
+	SchedStay = define[SchedQueueStay]("sched.stay", GrainQueue,
+		"An event of the cluster left a pod in the unschedulable pool: no plugin that rejected it expects that the event helps.",
+		"The pod in the queue, and the plugins' hints.",
+		"pkg/scheduler/backend/queue/scheduling_queue.go isPodWorthRequeuing")
 	SchedCycle = define[SchedCycleStart]("sched.cycle", GrainQueue,
 		"The scheduler took a pod from the active queue and starts a scheduling cycle.",
 		"The scheduler matrix.",
@@ -69,13 +73,26 @@ type SchedPlugins struct {
 
 // SchedQueueMove is one pod changing queue. The sizes are those after the move.
 type SchedQueueMove struct {
-	Pod           string // namespace/name
-	From, To      string // "", active, backoff, unschedulable, gated
-	Event         string // what moved it: "EventUnscheduledPodAdd", "AssignedPodDelete", "BackoffComplete"
+	Pod           string   // namespace/name
+	From, To      string   // "", active, backoff, unschedulable, gated
+	Event         string   // what moved it: "EventUnscheduledPodAdd", "AssignedPodDelete", "BackoffComplete"
+	About         string   `json:",omitempty"` // the object of an event of the cluster: "node-4", "demo/web-1"
+	Plugin        string   `json:",omitempty"` // had rejected the pod; its hint says that the event may help
+	NoHint        bool     `json:",omitempty"` // the plugin has no hint for the event: each one may help
+	Meanwhile     string   `json:",omitempty"` // the event that plugin means came during the attempt
+	Rejected      []string `json:",omitempty"` // into the unschedulable pool: the plugins that rejected it
 	Attempts      int
 	Active        int
 	Backoff       int
 	Unschedulable int
+}
+
+// SchedQueueStay is an event that did not move a pod.
+type SchedQueueStay struct {
+	Pod   string   // namespace/name
+	Event string   // "NodeUpdateNodeLabel"
+	About string   `json:",omitempty"` // its object: "node-4"
+	Asked []string `json:",omitempty"` // plugins whose hint says that it does not help; none: no rejecting plugin is interested
 }
 
 // SchedCycleStart is a scheduling cycle begun.

@@ -102,6 +102,9 @@ func init() {
 		return fmt.Sprintf("%s gets %s, which serves schedulerName %s", who, from, joined(names))
 	})
 	say(trace.SchedQueue, explainSchedQueue)
+	say(trace.SchedStay, func(_ *trace.Event, p *trace.SchedQueueStay) string {
+		return fmt.Sprintf("%s stays unschedulable, %s", p.Pod, NotMoved(p))
+	})
 	say(trace.SchedCycle, func(e *trace.Event, p *trace.SchedCycleStart) string {
 		if in := inPod(e.Lane); in != "" {
 			return fmt.Sprintf("the scheduler in the pod %s takes up %s, attempt %d, with %s to choose from", in, p.Pod, p.Attempt, count(p.Nodes, "node"))
@@ -161,6 +164,11 @@ func times(n int) string {
 
 func explainSchedQueue(e *trace.Event, p *trace.SchedQueueMove) string {
 	why := tail(" (", closed(p.Event))
+	if p.Plugin != "" {
+		why = ", moved by " + MovedBy(p)
+	} else if len(p.Rejected) > 0 {
+		why = " (" + closed("rejected by "+joined(p.Rejected))
+	}
 	switch p.To {
 	case "active":
 		return fmt.Sprintf("%s is ready to be scheduled%s", p.Pod, why)

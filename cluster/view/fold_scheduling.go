@@ -14,6 +14,7 @@ func init() {
 		b.s.Scheduler.Configured, b.s.Scheduler.ConfiguredBy = p, e.ID
 	})
 	on(trace.SchedQueue, schedQueue)
+	on(trace.SchedStay, schedStay)
 	on(trace.SchedCycle, schedCycle)
 	on(trace.SchedPoint, func(b *Builder, e *trace.Event, p *trace.ExtensionPoint) {
 		if c := b.cycle(e, p.Pod); c != nil {
@@ -63,6 +64,9 @@ func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {
 		x.Came = e.At
 	}
 	x.Pod, x.In, x.Queue, x.Cause, x.Attempts, x.Since, x.Event, x.Permit = p.Pod, in, p.To, p.Event, p.Attempts, e.At, e.ID, nil
+	x.Stay, x.StayEvent = nil, trace.ID{}
+	x.Moves = append(x.Moves[:len(x.Moves):len(x.Moves)], QueueMove{p, e.ID})
+	x.Moves = x.Moves[max(0, len(x.Moves)-maxMoves):]
 }
 
 // schedPermit has a pod that waits at Permit be among those of the queues, where people look for it.
@@ -86,12 +90,21 @@ func schedPermit(b *Builder, e *trace.Event, p *trace.PermitWait) {
 	x.Pod, x.In, x.Queue, x.Event, x.Permit = p.Pod, inPod(e.Lane), "permit", e.ID, p
 }
 
+func schedStay(b *Builder, e *trace.Event, p *trace.SchedQueueStay) {
+	if b.s.Scheduler.Pod(p.Pod) == nil {
+		return
+	}
+	x := edit(b, b.s.Scheduler.pods, p.Pod)
+	x.Stay, x.StayEvent = p, e.ID
+}
+
 func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
 	s := &b.s.Scheduler
 	s.Cycles++
 	queued := e.At
+	var moves []QueueMove
 	if x := s.Pod(p.Pod); x != nil {
-		queued = x.Came
+		queued, moves = x.Came, x.Moves
 	}
 	s.pods.delete(p.Pod)
 	in, configured, by := inPod(e.Lane), s.Configured, s.ConfiguredBy
@@ -104,7 +117,7 @@ func schedCycle(b *Builder, e *trace.Event, p *trace.SchedCycleStart) {
 	s.cycles.set(s.Cycles, &Cycle{
 		gen: gen{b.gen}, Number: s.Cycles, Pod: p.Pod, In: in, Attempt: p.Attempt, NodeCount: p.Nodes,
 		Priority: p.Priority, Queued: queued, Start: e.ID, At: e.At,
-		ProfileName: profileName(p), configured: configured, ConfiguredBy: by,
+		Moves: moves, ProfileName: profileName(p), configured: configured, ConfiguredBy: by,
 	})
 	s.cycles.trim(maxCycles)
 }

@@ -78,6 +78,9 @@ func (s *State) podPending(o *Object) *Reason {
 		}
 		a.From = append(a.From, Keeper{What: f.Node, Why: strings.Join(f.Reasons, ", ") + " (" + f.By + ")", Event: f.Event})
 	}
+	if q := s.Scheduler.Pod(o.Ref.Key()); q != nil && q.Stay != nil {
+		a.From = append(a.From, Keeper{What: "queue " + q.Queue, Why: NotMoved(q.Stay), Event: q.StayEvent})
+	}
 	return a
 }
 

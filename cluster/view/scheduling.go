@@ -107,6 +107,22 @@ type SchedPod struct {
 	Event    trace.ID
 
 	Permit *trace.PermitWait // what it waits for in permit; else nil
+
+	// Moves are its last moves since it came, oldest first.
+	Moves []QueueMove
+	// Stay is the last event that left it in the unschedulable pool, nil if none did.
+	Stay      *trace.SchedQueueStay
+	StayEvent trace.ID
+}
+
+// Rejected are the plugins that rejected the pod, as it came into the unschedulable pool.
+func (p *SchedPod) Rejected() []string {
+	for i := len(p.Moves) - 1; i >= 0; i-- {
+		if m := p.Moves[i]; m.To == "unschedulable" {
+			return m.Rejected
+		}
+	}
+	return nil
 }
 
 func (p *SchedPod) seal() {}
@@ -121,7 +137,9 @@ type Cycle struct {
 	NodeCount int // nodes in the snapshot
 	Priority  int32
 	// ProfileName is the schedulerName that its profile serves.
-	ProfileName  string
+	ProfileName string
+	// Moves are those of the pod in the queues before it, the last ones.
+	Moves        []QueueMove
 	ConfiguredBy trace.ID      // what told of the configuration; zero without one
 	Queued       time.Duration // when the pod came into the queues before it
 	Start        trace.ID

@@ -323,7 +323,7 @@ func loops() {
 	on(trace.ReconcileAction, func(e *trace.Event, p *trace.Action, s *view.State) Light {
 		return Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '◉', Role: theme.Busy, Label: p.Verb + " " + p.Target.Kind, Rank: Write}
 	})
-	at("", '◉', theme.Busy, trace.SchedQueue, trace.SchedCycle, trace.SchedPoint, trace.SchedFilter, trace.SchedScore, trace.SchedPermit, trace.SchedBind)
+	at("", '◉', theme.Busy, trace.SchedQueue, trace.SchedStay, trace.SchedCycle, trace.SchedPoint, trace.SchedFilter, trace.SchedScore, trace.SchedPermit, trace.SchedBind)
 	on(trace.SchedDecision, func(_ *trace.Event, p *trace.Decision, _ *view.State) Light {
 		l := Light{From: scene.Scheduler, Class: Works, Glyph: '◉', Role: theme.Busy, Label: "⇒ " + p.Node, Rank: Write}
 		if p.Node == "" {

@@ -176,7 +176,7 @@ func (t *Tape) pending(pod string) {
 		Type: "Warning", Reason: "FailedScheduling",
 		Message: "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu.", From: "default-scheduler", Regarding: ref, Count: 1,
 	}, d)
-	t.Emit(trace.CompScheduler, "", trace.SchedQueue, ref, &trace.SchedQueueMove{Pod: "demo/" + pod, From: "active", To: "unschedulable", Event: "ScheduleAttemptFailure", Attempts: 1, Unschedulable: 1}, d)
+	t.Emit(trace.CompScheduler, "", trace.SchedQueue, ref, &trace.SchedQueueMove{Pod: "demo/" + pod, From: "active", To: "unschedulable", Event: "ScheduleAttemptFailure", Attempts: 1, Unschedulable: 1, Rejected: []string{"NodeResourcesFit", "TaintToleration"}}, d)
 }
 
 // start brings a pod up on its node.

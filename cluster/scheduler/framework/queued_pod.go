@@ -23,6 +23,9 @@ type QueuedPodInfo struct {
 	// UnschedulablePlugins rejected the last attempt: only events they are
 	// interested in bring the pod back. Empty after an error.
 	UnschedulablePlugins map[string]bool
+	// Stayed are the events that left the pod in the unschedulable pool, as far as the trace
+	// has been told of them since the pod came there.
+	Stayed map[string]bool
 	// Gate is the PreEnqueue plugin that keeps the pod out, "" if none.
 	Gate string
 

@@ -58,7 +58,7 @@ func TestTwoSchedulers(t *testing.T) {
 			comp, instance = trace.CompPod, in
 		}
 		ref := tuitest.Ref("Pod", "demo", pod)
-		cycle := tape.Emit(comp, instance, trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/" + pod, Attempt: 1, Nodes: 1})
+		cycle := tape.Emit(comp, instance, trace.SchedCycle, ref, &trace.SchedCycleStart{Pod: "demo/" + pod, Attempt: 1, Nodes: 1, Profile: []string{"", "my-scheduler"}[i]})
 		tape.Emit(comp, instance, trace.SchedFilter, ref, &trace.FilterVerdict{Pod: "demo/" + pod, Node: "node-1", Passed: []string{"NodeName"}}, cycle)
 		tape.Emit(comp, instance, trace.SchedDecision, ref, &trace.Decision{Pod: "demo/" + pod, Node: "node-1", Skipped: true, Evaluated: 1, Feasible: 1}, cycle)
 	}

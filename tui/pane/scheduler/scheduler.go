@@ -28,7 +28,7 @@ type Scheduler struct {
 
 var about = pane.Info{
 	Name: "scheduler", Title: "Scheduler",
-	Kinds: []string{"change", "cycle", "decision", "filter", "node", "pod", "point", "profile", "score", "second", "took"},
+	Kinds: []string{"change", "cycle", "decision", "filter", "move", "node", "pod", "point", "profile", "score", "second", "took"},
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
@@ -106,6 +106,7 @@ func (p *Scheduler) draw(s *pane.Sheet, f *pane.Frame) {
 		y = p.drawCycle(s, f, y, c)
 		y = drawRoom(s, f, y, c)
 		y = drawChanges(s, f, y, c)
+		y = drawMoves(s, f, y, c)
 		y = drawTimes(s, y, c)
 		y = drawWalk(s, y, c)
 	} else {
