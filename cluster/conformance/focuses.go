@@ -11,6 +11,7 @@ type focus struct {
 	sig   string
 	speed int  // of the cluster's clock
 	quick bool // takes seconds: part of every run of .ci/run
+	zones bool // its nodes are in zones, one each
 }
 
 // pattern is what the end-to-end tests take for -ginkgo.focus. The name of their suite
@@ -66,6 +67,14 @@ var focuses = []focus{
 	{name: "VolumeAttributesClass", sig: "sig-storage", speed: 1},
 }
 
+// beyond are those of which the specs that are not Conformance are run (-beyond).
+var beyond = []focus{
+	{name: "Multi-AZ Clusters", sig: "sig-scheduling", speed: 1, zones: true},
+	{name: "SchedulerPredicates", sig: "sig-scheduling", speed: 1},
+	{name: "SchedulerPreemption", sig: "sig-scheduling", speed: 1},
+	{name: "SchedulerPriorities", sig: "sig-scheduling", speed: 1},
+}
+
 // leftOut are specs of the groups that are run which cannot be run yet, by how their
 // names begin or what they contain.
 var leftOut = []struct{ specs, reason string }{
@@ -80,16 +89,19 @@ var leftOut = []struct{ specs, reason string }{
 	{"ReplicationController should serve a basic image on each replica with a public image", "asks containers through the API server's proxy"},
 	{"[sig-auth] Projected PodCertificate", "certificates of pods are not simulated"},
 	{"[sig-auth] [FeatureGate:ClusterTrustBundle]", "trust bundles are not simulated"},
+	{"[FeatureGate:GenericWorkload]", "the feature gate GenericWorkload is off by default: there is no API for workloads and pod groups"},
+	{"SchedulerPredicates validates pod overhead", "an extended resource that a program writes into a node's capacity is not copied into what is allocatable: the kubelet here does not read its Node"},
+	{"SchedulerPredicates when PVC has node-affinity", "claims are not bound by a controller yet"},
 }
 
 // reasonOf says why a spec is not run, or "".
-func reasonOf(spec string) string {
+func reasonOf(run []focus, spec string) string {
 	for _, l := range leftOut {
 		if strings.Contains(spec, l.specs) {
 			return l.reason
 		}
 	}
-	for _, f := range focuses {
+	for _, f := range run {
 		if regexp.MustCompile(f.pattern()).MatchString(spec) {
 			return ""
 		}

@@ -3,14 +3,16 @@
 //
 //	go run -C cluster/conformance .                        # everything in scope, and rewrites the table
 //	go run -C cluster/conformance . -focus Watchers,Events # these focuses only; rewrites their rows
+//	go run -C cluster/conformance . -beyond                # the scheduler's other specs, and rewrites SCHEDULING.md
 //	go run -C cluster/conformance . -quick                 # fails if a spec fails that the table says passes
 //
-// Each focus, a container of specs, gets a cluster of its own. The table is TABLE.md.
+// Each focus, a container of specs, gets a cluster of its own. The tables are TABLE.md and SCHEDULING.md.
 //
 // Start reading at main, then TABLE.md.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -40,24 +42,34 @@ func run(ctx context.Context) error {
 		only    = flag.String("focus", "", "run only these focuses (comma-separated; see focuses.go)")
 		quick   = flag.Bool("quick", false, "run only what takes seconds, and compare with the table instead of writing it")
 		at      = flag.Int("at-once", 1, "so many clusters at a time")
-		table   = flag.String("table", "TABLE.md", "the table")
+		others  = flag.Bool("beyond", false, "run the specs of [sig-scheduling] that are not Conformance")
+		table   = flag.String("table", "", "the table; default: TABLE.md, or SCHEDULING.md with -beyond")
 		reports = flag.String("reports", "", "keep what the tests print in this folder")
 	)
 	flag.StringVar(&p.e2e, "e2e", "", "use this e2e.test instead of building it")
 	flag.StringVar(&p.kviz, "kviz", "", "use this kviz instead of building it")
 	flag.Parse()
-	chosen, err := choose(*only, *quick)
+	run, file, begins := focuses, "TABLE.md", head
+	if *others {
+		run, file, begins, p.beyond = beyond, "SCHEDULING.md", beyondHead, true
+	}
+	file = cmp.Or(*table, file)
+	chosen, err := choose(run, *only, *quick)
 	if err != nil {
 		return err
 	}
 	if err := p.build(ctx); err != nil {
 		return err
 	}
-	all, err := p.specs(ctx)
+	specs := p.specs
+	if *others {
+		specs = p.otherSpecs
+	}
+	all, err := specs(ctx)
 	if err != nil {
 		return err
 	}
-	rows, err := readTable(*table)
+	rows, err := readTable(file)
 	if err != nil {
 		return err
 	}
@@ -72,11 +84,11 @@ func run(ctx context.Context) error {
 	if *quick {
 		return errors.Join(err, compare(rows, results))
 	}
-	return errors.Join(err, writeTable(*table, merge(all, rows, results))) // of the focuses that could be run
+	return errors.Join(err, writeTable(file, begins, merge(run, all, rows, results))) // of the focuses that could be run
 }
 
 // choose gives the focuses by name; without names those that are quick, or all.
-func choose(names string, quick bool) ([]focus, error) {
+func choose(focuses []focus, names string, quick bool) ([]focus, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(focuses), func(f focus) bool { return quick && !f.quick }), nil
 	}

@@ -20,7 +20,10 @@ import (
 )
 
 // programs are the paths of Kubernetes' end-to-end tests and of kviz.
-type programs struct{ e2e, kviz string }
+type programs struct {
+	e2e, kviz string
+	beyond    bool // the specs that are not Conformance
+}
 
 // build builds those that are not given, into the user's cache folder.
 func (p *programs) build(ctx context.Context) error {
@@ -68,6 +71,52 @@ func (p programs) specs(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// labels are ginkgo's filter of the specs that are run.
+func (p programs) labels() string {
+	if p.beyond {
+		return "--ginkgo.label-filter=!Conformance"
+	}
+	return "--ginkgo.label-filter=Conformance"
+}
+
+// otherSpecs are the names of the specs of [sig-scheduling] that are not Conformance.
+func (p programs) otherSpecs(ctx context.Context) ([]string, error) {
+	dir, err := os.MkdirTemp("", "kviz-conformance-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	c := exec.CommandContext(ctx, p.e2e, "--ginkgo.dry-run", p.labels(), `--ginkgo.focus=\[sig-scheduling\]`, "--ginkgo.json-report=report.json", "--ginkgo.silence-skips")
+	c.Dir = dir
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("list the specs: %w", err)
+	}
+	reports, err := readReport(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, r := range reports {
+		for _, s := range r.SpecReports {
+			if s.LeafNodeType == types.NodeTypeIt && !s.State.Is(types.SpecStateSkipped) {
+				names = append(names, strings.Join(strings.Fields(s.FullText()), " "))
+			}
+		}
+	}
+	return names, nil
+}
+
+func readReport(dir string) (reports []types.Report, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &reports); err != nil {
+		return nil, fmt.Errorf("report.json: %w", err)
+	}
+	return reports, nil
+}
+
 // suiteLimit is how long a focus may take; specs have limits of their own.
 const suiteLimit = 40 * time.Minute
 
@@ -82,8 +131,13 @@ func (p programs) run(ctx context.Context, f focus, dir string) (results []resul
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	if f.zones {
+		if err := inZones(ctx, kubeconfig); err != nil {
+			return nil, err
+		}
+	}
 	args := []string{
-		"--provider=skeleton", "--kubeconfig=" + kubeconfig, "--ginkgo.label-filter=Conformance", "--ginkgo.focus=" + f.pattern(),
+		"--provider=skeleton", "--kubeconfig=" + kubeconfig, p.labels(), "--ginkgo.focus=" + f.pattern(),
 		"--ginkgo.json-report=report.json", "--ginkgo.no-color", "--ginkgo.timeout=" + suiteLimit.String(), "--disable-log-dump",
 	}
 	var skip []string
@@ -101,13 +155,9 @@ func (p programs) run(ctx context.Context, f focus, dir string) (results []resul
 	c := exec.CommandContext(ctx, p.e2e, args...)
 	c.Dir, c.Stdout, c.Stderr = dir, log, log
 	ended := c.Run() // also when a spec fails, of which the report tells
-	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	reports, err := readReport(dir)
 	if err != nil {
 		return nil, errors.Join(ended, err)
-	}
-	var reports []types.Report
-	if err := json.Unmarshal(text, &reports); err != nil {
-		return nil, fmt.Errorf("report.json: %w", err)
 	}
 	for _, r := range reports {
 		for _, s := range r.SpecReports {

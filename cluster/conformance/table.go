@@ -39,7 +39,13 @@ speed that is said: where a spec waits for the cluster for minutes, it runs fast
 // kubernetes is the version that go.mod names.
 const kubernetes = "v1.37.1"
 
-func writeTable(path string, rows []result) error {
+const beyondHead = `# Kubernetes' other [sig-scheduling] specs against kviz serve
+
+Written by %[1]sgo run -C cluster/conformance . -beyond%[1]s; not to be edited. The end-to-end tests of Kubernetes %[2]s have %[3]d specs of
+[sig-scheduling] that are not Conformance: **%[4]d pass, %[5]d fail, %[6]d are left out**. Otherwise as in TABLE.md, which has those that are.
+`
+
+func writeTable(path, head string, rows []result) error {
 	var b strings.Builder
 	count := map[state]int{}
 	bySig := map[string]map[state]int{}
@@ -117,7 +123,7 @@ func readTable(path string) ([]result, error) {
 }
 
 // merge gives a row for each spec: what was found now, else before, else why it is not run.
-func merge(all []string, before, now []result) []result {
+func merge(run []focus, all []string, before, now []result) []result {
 	known := map[string]result{}
 	for _, r := range before {
 		if r.state != isLeftOut || r.speed > 0 { // or left out by the spec itself
@@ -130,7 +136,7 @@ func merge(all []string, before, now []result) []result {
 	var rows []result
 	for _, spec := range all {
 		r, ok := known[spec]
-		if why := reasonOf(spec); why != "" || !ok {
+		if why := reasonOf(run, spec); why != "" || !ok {
 			r = result{spec: spec, state: isLeftOut, reason: cmp.Or(why, "has not been run yet")}
 		}
 		rows = append(rows, r)
