@@ -55,13 +55,37 @@ func (s *Scheduler) findNodesThatFitPod(t *sim.Task, state *framework.CycleState
 			d.AddPlugin(framework.NewStatus(name, framework.UnschedulableAndUnresolvable))
 		}
 	}
+	s.offered(t, state, info)
 	if node := s.nominatedNode(state, info, pre.names); node != nil {
 		emitPoint(t, info, framework.Filter, pluginNames(s.activeFilters(state)), "the nominated node "+node.Node.Name+" is tried first, and fits: no other is looked at")
+		return []*framework.NodeInfo{node}, d, nil
+	}
+	if node := s.offeredNode(t, state, info); node != nil {
 		return []*framework.NodeInfo{node}, d, nil
 	}
 	feasible, err := s.findNodesThatPassFilters(t, state, info, nodes, d)
 	s.nextStart = (s.nextStart + len(feasible) + d.Statuses.Len()) % len(all)
 	return feasible, d, err
+}
+
+// offeredNode is the node that the cycle before has left over, if the pod fits there.
+//
+// Mirrors pkg/scheduler/schedule_one.go evaluateNominatedNode.
+func (s *Scheduler) offeredNode(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo) *framework.NodeInfo {
+	node := s.known(s.offer.node)
+	if node == nil {
+		return nil
+	}
+	plugins := s.activeFilters(state)
+	if _, st := s.runFilters(state, info.PodInfo, node, plugins); st != nil {
+		return nil
+	}
+	names := pluginNames(plugins)
+	if s.cfg.TraceNodes > 0 {
+		t.Emit(trace.Event{Kind: trace.SchedFilter, Object: info.Ref, Payload: verdict(info, node, names, nil)})
+	}
+	emitPoint(t, info, framework.Filter, names, "the pod is as "+s.offer.like+" before it: "+node.Node.Name+", the next best of that cycle, is tried first, and fits: no other is looked at")
+	return node
 }
 
 // preFiltered is what the PreFilter plugins said together.

@@ -41,6 +41,10 @@ type profile struct {
 	// would have remembered: a profile can leave these out.
 	unprepared map[string]string
 	postBind   []framework.PostBindPlugin
+
+	signers []framework.SignPlugin
+	dynamic bool // claims of devices would be looked at, if they were simulated
+	batch   batch
 }
 
 type weighted struct {
@@ -67,6 +71,7 @@ func newProfile(s *Scheduler, from *config.KubeSchedulerProfile, more []framewor
 	if err := p.place(b, want); err != nil {
 		return nil, err
 	}
+	p.setSigners()
 	return p, p.weigh(want, b)
 }
 

@@ -32,7 +32,7 @@ type result struct {
 func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	t.SetCauses(info.Cause)
 	pod := info.Pod
-	s.profile = s.profileOf(pod)
+	s.profile, s.offer = s.profileOf(pod), offer{}
 	if pod.DeletionTimestamp != nil {
 		s.profile.events.Eventf(t, pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: %v/%v", pod.Namespace, pod.Name)
 		s.queue.done(info)
@@ -65,11 +65,19 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	}
 	decided := t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(pod), Payload: &trace.Decision{
 		Pod: framework.PodKey(pod), Node: res.node.Node.Name, Total: res.total,
-		Evaluated: res.evaluated, Feasible: res.feasible, TiedWith: res.tied, Skipped: res.feasible == 1,
+		Evaluated: res.evaluated, Feasible: res.feasible, TiedWith: res.tied, Skipped: res.feasible == 1, Like: s.alike(res),
 	}})
 	info.Cause = decided
 	t.SetCauses(decided)
 	s.assumeAndBind(t, state, info, res)
+}
+
+// alike is the pod from whose cycle the node was kept, "" if it was not.
+func (s *Scheduler) alike(res *result) string {
+	if s.offer.node != res.node.Node.Name {
+		return ""
+	}
+	return s.offer.like
 }
 
 // assumeAndBind reserves the node for the pod and lets go of it: the binding
@@ -123,6 +131,7 @@ func (s *Scheduler) schedulePod(t *sim.Task, state *framework.CycleState, info *
 		return nil, &framework.FitError{Pod: info.Pod, NumAllNodes: len(s.cache.list()), Diagnosis: *diagnosis}
 	case 1:
 		// When only one node is left, it is taken without a look at its score.
+		s.keep(t, info, feasible[0].Node.Name, nil)
 		return &result{node: feasible[0], evaluated: evaluated, feasible: 1}, nil
 	}
 	res, err := s.prioritizeNodes(t, state, info, feasible)

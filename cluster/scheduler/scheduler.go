@@ -124,8 +124,10 @@ type Scheduler struct {
 	profiles []*profile // as they are configured
 	// profile is that of the pod whose cycle runs: there is one at a time.
 	profile *profile
-	queue   *schedulingQueue
-	cache   *cache
+	// offer is what that cycle has from the one before it.
+	offer offer
+	queue *schedulingQueue
+	cache *cache
 	// nominator knows the pods for which room is being made.
 	nominator *nominator
 	// waiting are the pods that wait at Permit, by UID.

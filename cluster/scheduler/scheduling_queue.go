@@ -54,6 +54,7 @@ type schedulingQueue struct {
 	backoffs backoffs
 
 	flights flights
+	cycles  uint64 // pods taken so far
 
 	// because is what is told of the move that is under way, besides the event's name.
 	because moveReason
@@ -261,6 +262,7 @@ func (q *schedulingQueue) pop(t *sim.Task) *framework.QueuedPodInfo {
 	info := q.active.take()
 	delete(q.where, info.Key)
 	info.Attempts++
+	q.cycles++
 	q.flights.begin(info.Pod.UID)
 	return info
 }

@@ -69,13 +69,22 @@ func (s *Scheduler) prioritizeNodes(t *sim.Task, state *framework.CycleState, in
 	emitPoint(t, info, framework.NormalizeScore, normalizers, "scores of the others are 0 to 100 already")
 	res := s.selectHost(t, nodes, totals)
 	s.emitScores(t, state, info, plugins, nodes, res)
+	s.keep(t, info, res.node.Node.Name, func() []candidate { return s.others(nodes, plugins, res.node) })
 	return res, nil
 }
 
 // runPreScore gives the score plugins that have something to do.
 func (s *Scheduler) runPreScore(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo) ([]weighted, error) {
+	plugins, idle, err := s.preScore(state, info, nodes)
+	if err == nil {
+		emitPoint(t, info, framework.PreScore, pluginNames(s.profile.preScore), strings.Join(nothingTo("rate", idle), ""))
+	}
+	return plugins, err
+}
+
+// preScore is runPreScore without a word to the trace; idle are the plugins that have nothing to do.
+func (s *Scheduler) preScore(state *framework.CycleState, info *framework.QueuedPodInfo, nodes []*framework.NodeInfo) (plugins []weighted, idle []string, err error) {
 	skip := map[string]bool{}
-	var idle []string
 	for _, pl := range s.profile.preScore {
 		st := pl.PreScore(state, info.Pod, nodes)
 		switch {
@@ -83,20 +92,18 @@ func (s *Scheduler) runPreScore(t *sim.Task, state *framework.CycleState, info *
 			skip[pl.Name()] = true
 			idle = append(idle, pl.Name())
 		case !st.IsSuccess():
-			return nil, fmt.Errorf("running PreScore plugin %q: %w", pl.Name(), st.Err())
+			return nil, nil, fmt.Errorf("running PreScore plugin %q: %w", pl.Name(), st.Err())
 		}
 	}
-	var plugins []weighted
 	for _, pl := range s.profile.score {
 		if why := s.profile.unprepared["PreScore"+pl.Name()]; why != "" {
-			return nil, fmt.Errorf("running Score plugins: plugin %q failed with: %s", pl.Name(), why)
+			return nil, nil, fmt.Errorf("running Score plugins: plugin %q failed with: %s", pl.Name(), why)
 		}
 		if !skip[pl.Name()] {
 			plugins = append(plugins, pl)
 		}
 	}
-	emitPoint(t, info, framework.PreScore, pluginNames(s.profile.preScore), strings.Join(nothingTo("rate", idle), ""))
-	return plugins, nil
+	return plugins, idle, nil
 }
 
 // selectHost takes the node with the highest total; among equals it draws.

@@ -355,7 +355,9 @@ func (e *env) tell() string {
 				}
 			default:
 				fmt.Fprintf(&out, "decision: %s, %d of %d feasible", p.Node, p.Feasible, p.Evaluated)
-				if p.Skipped {
+				if p.Like != "" {
+					out.WriteString(", as " + p.Like + " before it: next best of that cycle")
+				} else if p.Skipped {
 					out.WriteString(", the only one: not scored")
 				}
 				if len(p.TiedWith) > 0 {

@@ -154,6 +154,7 @@ type Decision struct {
 	Feasible  int
 	TiedWith  []string       `json:",omitempty"` // nodes with the same total; one was drawn
 	Skipped   bool           `json:",omitempty"` // scoring skipped: a single feasible node
+	Like      string         `json:",omitempty"` // the pod before it, which is alike: the node is the next best of its cycle, and no other was looked at
 	Message   string         `json:",omitempty"` // "0/3 nodes are available: …"
 	Reasons   map[string]int `json:",omitempty"` // reason -> number of nodes
 

@@ -219,6 +219,8 @@ func explainDecision(e *trace.Event, p *trace.Decision) string {
 		}
 		sort.Strings(reasons)
 		return fmt.Sprintf("%s stays pending: none of %s fits%s", p.Pod, count(p.Evaluated, "node"), tail(": ", strings.Join(reasons, ", ")))
+	case p.Like != "":
+		return fmt.Sprintf("%s goes to %s: as %s before it, which is alike: next best of that cycle", p.Pod, p.Node, p.Like)
 	case p.Skipped:
 		return fmt.Sprintf("%s goes to %s, the only node that fits", p.Pod, p.Node)
 	case len(p.TiedWith) > 0:

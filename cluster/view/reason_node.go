@@ -69,6 +69,8 @@ func (c *Cycle) chosenBy() string {
 		won = fmt.Sprintf("%d of %d", d.Total, most)
 	}
 	switch {
+	case d.Like != "":
+		return "as pod " + d.Like + " before it, which is alike: next best of that cycle, and no other node was looked at"
 	case d.Skipped || d.Feasible == 1:
 		return "it is the only one of " + count(d.Evaluated, "node") + " that fits"
 	case len(d.TiedWith) > 0:

@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Scheduling, How: simulated.Absent,
-	What: "pod groups, dynamic resources, extenders and opportunistic batching",
+	What: "pod groups, dynamic resources and extenders",
 })
 
 // The extension points, in the order a pod meets them.

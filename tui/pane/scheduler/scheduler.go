@@ -440,6 +440,8 @@ func nodeWords(c *view.Cycle, name string) string {
 	switch {
 	case ok && !v.Feasible():
 		return fmt.Sprintf("%s rejected by %s: %s.", name, v.By, strings.Join(v.Reasons, "; "))
+	case c.Decision != nil && c.Decision.Node == name && c.Decision.Like != "":
+		return name + " was the next best for " + c.Decision.Like + " before it, which is alike: no other node was looked at."
 	case c.Decision != nil && c.Decision.Node == name && c.Decision.Skipped:
 		return name + " is the only node that can run it: scoring was skipped."
 	case c.Decision != nil && c.Decision.Node == name:
@@ -472,6 +474,8 @@ func drawOutcome(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 	}
 	st, text := theme.Good, ""
 	switch {
+	case d.Like != "":
+		text = fmt.Sprintf("⇒ %s: as %s before it, which is alike: next best of that cycle", d.Node, d.Like)
 	case d.Node != "" && d.Skipped:
 		text = fmt.Sprintf("⇒ %s: the only feasible node, so scoring is skipped", d.Node)
 	case d.Node != "":

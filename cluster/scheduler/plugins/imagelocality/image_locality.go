@@ -10,6 +10,7 @@ package imagelocality
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,16 @@ type ImageLocality struct {
 
 // Name is [Name].
 func (*ImageLocality) Name() string { return Name }
+
+// SignPod: the images of the containers.
+func (*ImageLocality) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	names := []string{}
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		names = append(names, NormalizedName(c.Image))
+	}
+	slices.Sort(names)
+	return []framework.SignFragment{{Key: framework.ImageNamesSignerName, Value: slices.Compact(names)}}, nil
+}
 
 // wanted is the pod's images, and what is known of those that some node has.
 type wanted struct {

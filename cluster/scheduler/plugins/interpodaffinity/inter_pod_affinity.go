@@ -62,6 +62,19 @@ var skip = framework.NewStatus(Name, framework.Skip)
 // Name is [Name].
 func (*InterPodAffinity) Name() string { return Name }
 
+// SignPod: a pod with affinity depends on where others are; to others' affinity a pod is its labels.
+func (pl *InterPodAffinity) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	if a := pod.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
+		return nil, unsigned
+	}
+	if pl.args().IgnorePreferredTermsOfExistingPods {
+		return nil, nil
+	}
+	return []framework.SignFragment{{Key: framework.LabelsSignerName, Value: pod.Labels}}, nil
+}
+
+var unsigned = framework.NewStatus(Name, framework.Unschedulable, "pods with InterPodAffinity are not signable")
+
 // resolved is a term of the pod's own with the namespaces that its selector matches now, so
 // that the labels of other pods' namespaces need not be looked up one by one.
 func (pl *InterPodAffinity) resolved(t framework.AffinityTerm) framework.AffinityTerm {

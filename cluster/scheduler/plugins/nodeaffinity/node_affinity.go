@@ -70,6 +70,11 @@ var (
 // Name is [Name].
 func (*NodeAffinity) Name() string { return Name }
 
+// SignPod: the node selector and the node affinity.
+func (*NodeAffinity) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignNodeAffinity(pod), nil
+}
+
 func affinity(pod *corev1.Pod) *corev1.NodeAffinity {
 	if pod.Spec.Affinity == nil {
 		return nil

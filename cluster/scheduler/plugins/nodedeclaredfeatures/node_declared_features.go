@@ -44,6 +44,15 @@ func required(pod *corev1.Pod) (ndf.FeatureSet, error) {
 // Name is [Name].
 func (*NodeDeclaredFeatures) Name() string { return Name }
 
+// SignPod: the features that are needed.
+func (*NodeDeclaredFeatures) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	features, err := required(pod)
+	if err != nil {
+		return nil, framework.AsStatus(Name, err)
+	}
+	return []framework.SignFragment{{Key: framework.FeaturesSignerName, Value: features.String()}}, nil
+}
+
 // PreFilter skips pods that every kubelet can run.
 func (*NodeDeclaredFeatures) PreFilter(cs *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	features, err := required(pod)

@@ -29,6 +29,11 @@ var rejected = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable,
 // Name is [Name].
 func (*NodeName) Name() string { return Name }
 
+// SignPod: the node that is named.
+func (*NodeName) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return []framework.SignFragment{{Key: framework.NodeNameSignerName, Value: pod.Spec.NodeName}}, nil
+}
+
 // Fits reports whether the pod may go on the node by name.
 func Fits(pod *corev1.Pod, node *corev1.Node) bool {
 	return pod.Spec.NodeName == "" || pod.Spec.NodeName == node.Name

@@ -33,6 +33,11 @@ var (
 // Name is [Name].
 func (*NodePorts) Name() string { return Name }
 
+// SignPod: the host ports.
+func (*NodePorts) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignHostPorts(pod), nil
+}
+
 // Fits reports whether all wanted ports are free.
 func Fits(want []corev1.ContainerPort, used *framework.HostPortInfo) bool {
 	for _, p := range want {

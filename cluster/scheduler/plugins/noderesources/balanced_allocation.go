@@ -33,6 +33,11 @@ var balancedSkip = framework.NewStatus(BalancedAllocationName, framework.Skip)
 // Name is [BalancedAllocationName].
 func (*BalancedAllocation) Name() string { return BalancedAllocationName }
 
+// SignPod: what is requested.
+func (*BalancedAllocation) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignResources(pod), nil
+}
+
 // PreScore skips pods that request none of the resources, such as neither CPU nor memory: they change no
 // node's balance.
 func (b *BalancedAllocation) PreScore(state *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {

@@ -44,6 +44,11 @@ type Fit struct {
 // Name is [Name].
 func (*Fit) Name() string { return Name }
 
+// SignPod: what is requested.
+func (*Fit) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignResources(pod), nil
+}
+
 // Insufficient is a resource that the node does not have enough of.
 type Insufficient struct {
 	Resource                  corev1.ResourceName

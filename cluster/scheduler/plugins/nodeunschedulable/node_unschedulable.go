@@ -34,6 +34,11 @@ var (
 // Name is [Name].
 func (*NodeUnschedulable) Name() string { return Name }
 
+// SignPod: the tolerations.
+func (*NodeUnschedulable) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignTolerations(pod), nil
+}
+
 func tolerates(pod *corev1.Pod) bool {
 	return v1helper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, &taint, false)
 }

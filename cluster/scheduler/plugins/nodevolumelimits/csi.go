@@ -55,6 +55,11 @@ var (
 // Name is [Name].
 func (*CSILimits) Name() string { return Name }
 
+// SignPod: the volumes.
+func (*CSILimits) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignVolumes(pod), nil
+}
+
 // PreFilter skips pods without volumes that a driver would attach.
 func (*CSILimits) PreFilter(_ *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	for i := range pod.Spec.Volumes {

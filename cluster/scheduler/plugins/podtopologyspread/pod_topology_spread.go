@@ -56,6 +56,23 @@ var skip = framework.NewStatus(Name, framework.Skip)
 // Name is [Name].
 func (*PodTopologySpread) Name() string { return Name }
 
+// SignPod: constraints, a pod's own or the default ones, depend on where others are. So no pod is
+// signed by a profile that has the system's default constraints.
+func (pl *PodTopologySpread) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	switch {
+	case len(pod.Spec.TopologySpreadConstraints) > 0:
+		return nil, constrained
+	case pl.systemDefaulted() || len(pl.Args.DefaultConstraints) > 0:
+		return nil, defaulted
+	}
+	return nil, nil
+}
+
+var (
+	constrained = framework.NewStatus(Name, framework.Unschedulable, "pods with topology constraints are not signable")
+	defaulted   = framework.NewStatus(Name, framework.Unschedulable, "pods with default topology constraints are not signable")
+)
+
 // constraint is a topologySpreadConstraint with its selector parsed and its defaults
 // filled in.
 type constraint struct {

@@ -36,6 +36,11 @@ var rejected = framework.NewStatus(Name, framework.UnschedulableAndUnresolvable,
 // Name is [Name].
 func (*TaintToleration) Name() string { return Name }
 
+// SignPod: the tolerations.
+func (*TaintToleration) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignTolerations(pod), nil
+}
+
 // Untolerated gives the first taint that keeps the pod off the node.
 func Untolerated(pod *corev1.Pod, node *corev1.Node) (corev1.Taint, bool) {
 	if len(node.Spec.Taints) == 0 {

@@ -128,6 +128,11 @@ var (
 // Name is [Name].
 func (*VolumeBinding) Name() string { return Name }
 
+// SignPod: the volumes.
+func (*VolumeBinding) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignVolumes(pod), nil
+}
+
 // PreFilter sorts the pod's claims, and rejects the pod if one does not exist, is lost or on
 // its way out, or should be bound already.
 func (pl *VolumeBinding) PreFilter(cs *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {

@@ -68,6 +68,11 @@ func (s *state) count(pod *corev1.Pod, sign int) {
 // Name is [Name].
 func (*VolumeRestrictions) Name() string { return Name }
 
+// SignPod: the volumes.
+func (*VolumeRestrictions) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignVolumes(pod), nil
+}
+
 // PreFilter skips pods whose claims nobody else has, and that name no disks.
 func (pl *VolumeRestrictions) PreFilter(cs *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	s, disks := &state{}, false

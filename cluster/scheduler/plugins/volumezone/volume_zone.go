@@ -60,6 +60,11 @@ var ofToday = map[string]string{
 // Name is [Name].
 func (*VolumeZone) Name() string { return Name }
 
+// SignPod: the volumes.
+func (*VolumeZone) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	return framework.SignVolumes(pod), nil
+}
+
 // PreFilter gathers the labels of the pod's volumes, and skips a pod whose volumes have none.
 func (pl *VolumeZone) PreFilter(cs *framework.CycleState, pod *corev1.Pod, _ []*framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {
 	var all []topology
