@@ -81,7 +81,6 @@ func (p *profile) setSigners() {
 	slices.SortStableFunc(p.signers, func(a, b framework.SignPlugin) int {
 		return before(a.Name() == names.PodTopologySpread, b.Name() == names.PodTopologySpread)
 	})
-	p.dynamic = slices.ContainsFunc(p.all, func(pl framework.Plugin) bool { return pl.Name() == names.DynamicResources })
 }
 
 func before(a, b bool) int {
@@ -98,7 +97,7 @@ func before(a, b bool) int {
 //
 // Mirrors pkg/scheduler/framework/runtime/framework.go SignPod.
 func (p *profile) sign(pod *corev1.Pod) string {
-	if len(p.signers) == 0 || p.dynamic && len(pod.Spec.ResourceClaims) > 0 {
+	if len(p.signers) == 0 {
 		return ""
 	}
 	var all map[string]any

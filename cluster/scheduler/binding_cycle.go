@@ -116,9 +116,9 @@ func (b *binding) preBindAndBind(t *sim.Task) *framework.Status {
 }
 
 // undo takes back the reservation and the assumption.
-func (b *binding) undo(*sim.Task) {
+func (b *binding) undo(t *sim.Task) {
 	for i := len(b.profile.reserve) - 1; i >= 0; i-- {
-		b.profile.reserve[i].Unreserve(b.state, b.assumed, b.node)
+		b.profile.reserve[i].Unreserve(t, b.state, b.assumed, b.node)
 	}
 	b.s.cache.forget(b.assumed)
 	delete(b.s.waiting, b.assumed.UID)

@@ -45,7 +45,7 @@ func (panicky) Reserve(_ *framework.CycleState, pod *corev1.Pod, _ string) *fram
 	at(pod, "Reserve")
 	return nil
 }
-func (panicky) Unreserve(*framework.CycleState, *corev1.Pod, string) {}
+func (panicky) Unreserve(*sim.Task, *framework.CycleState, *corev1.Pod, string) {}
 
 func (panicky) PreBind(_ *sim.Task, _ *framework.CycleState, pod *corev1.Pod, _ string) *framework.Status {
 	at(pod, "PreBind")

@@ -18,6 +18,7 @@ import (
 // Mirrors pkg/scheduler/eventhandlers.go addAllEventHandlers.
 func (s *Scheduler) addHandlers() {
 	s.objects.storage.addHandlers(s.queue)
+	s.objects.devices.addHandlers(s.queue)
 	s.nodes.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { s.addNode(t, obj.(*corev1.Node)) },
 		Update: func(t *sim.Task, old, obj runtime.Object, _ trace.ID) {

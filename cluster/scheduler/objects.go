@@ -21,6 +21,7 @@ type objects struct {
 	replicationControllers, statefulSets *informer.Informer
 	budgets                              *informer.Informer
 	*storage
+	*devices
 	atStart []*informer.Informer // those that were started at once
 }
 
@@ -31,13 +32,13 @@ func newObjects(p *sim.Process, c client.Interface) *objects {
 	return &objects{
 		namespaces: of(client.Namespaces), services: of(client.Services), replicaSets: of(client.ReplicaSets),
 		replicationControllers: of(client.ReplicationControllers), statefulSets: of(client.StatefulSets),
-		budgets: of(client.PodDisruptionBudgets), storage: newStorage(of),
+		budgets: of(client.PodDisruptionBudgets), storage: newStorage(of), devices: newDevices(p, of),
 	}
 }
 
 // start starts the informers, those of kinds that a cluster may never use when it does.
 func (o *objects) start(p *sim.Process, c client.Interface) {
-	all := append([]*informer.Informer{o.namespaces, o.services, o.replicaSets, o.replicationControllers, o.statefulSets, o.budgets}, o.storage.informers()...)
+	all := append([]*informer.Informer{o.namespaces, o.services, o.replicaSets, o.replicationControllers, o.statefulSets, o.budgets}, slices.Concat(o.storage.informers(), o.devices.informers())...)
 	for _, i := range all {
 		if slices.Contains(client.InUse(c), i.Resource()) {
 			o.atStart = append(o.atStart, i)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,17 +82,26 @@ func (s *Scheduler) nominatedNode(state *framework.CycleState, info *framework.Q
 }
 
 // runPostFilter lets plugins make room for a later attempt; what they say
-// becomes part of the pod's message.
+// becomes part of the pod's message. The first that succeeds, or fails, is the last.
+//
+// Mirrors framework/runtime/framework.go RunPostFilterPlugins.
 func (s *Scheduler) runPostFilter(t *sim.Task, info *framework.QueuedPodInfo, state *framework.CycleState, fit *framework.FitError, d *trace.Decision) {
+	var reasons []string
 	for _, pl := range s.profile.postFilter {
 		res, st := pl.PostFilter(t, state, info.Pod, &fit.Diagnosis.Statuses)
-		if msg := st.Message(); msg != "" {
-			fit.Diagnosis.PostFilterMsg = msg
+		reasons = append(reasons, st.Reasons()...)
+		fit.Diagnosis.PostFilterMsg = strings.Join(reasons, ", ")
+		last := st.Code() != framework.Unschedulable
+		if last {
+			fit.Diagnosis.PostFilterMsg = st.Message()
 		}
 		if res != nil {
 			d.Nominated, d.Victims = res.NominatedNode, res.Victims
 			d.Candidates, d.Because = s.candidates(res), res.Because
 			s.nominator.set(info.PodInfo, res.NominatedNode)
+		}
+		if last {
+			break
 		}
 	}
 	emitPoint(t, info, framework.PostFilter, pluginNames(s.profile.postFilter), fit.Diagnosis.PostFilterMsg)

@@ -11,6 +11,7 @@ import (
 
 	"kviz/cluster/events"
 	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/trace"
 )
 
 // profile is what serves the pods of one schedulerName: plugins, sorted by extension
@@ -43,7 +44,6 @@ type profile struct {
 	postBind   []framework.PostBindPlugin
 
 	signers []framework.SignPlugin
-	dynamic bool // claims of devices would be looked at, if they were simulated
 	batch   batch
 }
 
@@ -132,6 +132,16 @@ func lacks(found map[string]string, here, before []string, point string, readers
 			found[point+name] = fmt.Sprintf("reading %q from cycleState: not found", point+name)
 		}
 	}
+}
+
+// devicesOn are the devices that the pod of the cycle gets on a node.
+func (p *profile) devicesOn(state *framework.CycleState, node string) (devices []trace.ClaimedDevice) {
+	for _, pl := range p.reserve {
+		if c, ok := pl.(framework.DeviceChooser); ok {
+			devices = append(devices, c.DevicesOn(state, node)...)
+		}
+	}
+	return devices
 }
 
 // weigh gives the scores their weights: that of the extension point, or else that of multiPoint,
@@ -307,7 +317,7 @@ func multiOf[T framework.Plugin](b *builder, kind string, set *config.PluginSet,
 // whose resize is deferred. onlyHereAt are those that it does not have there.
 var (
 	idleAt     = map[string][]string{"PreFilterPlugin": {names.NodeUnschedulable, names.TaintToleration}}
-	onlyHereAt = map[string][]string{"PreScorePlugin": {names.ImageLocality}}
+	onlyHereAt = map[string][]string{"PreScorePlugin": {names.ImageLocality, names.DynamicResources}}
 )
 
 // ownOf are the names of the plugins that an extension point enables itself.

@@ -4,14 +4,19 @@ import (
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/defaultbinder"
 	"kviz/cluster/scheduler/plugins/defaultpreemption"
+	"kviz/cluster/scheduler/plugins/dynamicresources"
 	"kviz/cluster/scheduler/plugins/imagelocality"
 	"kviz/cluster/scheduler/plugins/interpodaffinity"
 	"kviz/cluster/scheduler/plugins/nodeaffinity"
@@ -56,6 +61,7 @@ var registry = map[string]factory{
 	names.InterPodAffinity:                with(newInterPodAffinity),
 	names.DefaultPreemption:               with(newDefaultPreemption),
 	names.VolumeBinding:                   with(newVolumeBinding),
+	names.DynamicResources:                with(newDynamicResources),
 	names.VolumeRestrictions: func(s *Scheduler, _ runtime.Object) (framework.Plugin, error) {
 		return &volumerestrictions.VolumeRestrictions{Claims: used{s.objects, s.cache}}, nil
 	},
@@ -77,7 +83,6 @@ var registry = map[string]factory{
 // notHere are upstream's other plugins. A configuration may name them, since upstream's own
 // default one does; nothing does their work.
 var notHere = []string{
-	names.DynamicResources,
 	names.DeferredPodScheduling, names.GangScheduling, names.TopologyPlacementGenerator, names.PodGroupPodsCount,
 }
 
@@ -107,11 +112,13 @@ func with[A any, P interface {
 	}
 }
 
-func newFit(_ *Scheduler, args *config.NodeResourcesFitArgs) (framework.Plugin, error) {
+func newFit(s *Scheduler, args *config.NodeResourcesFitArgs) (framework.Plugin, error) {
 	if err := validation.ValidateNodeResourcesFitArgs(nil, args); err != nil {
 		return nil, err
 	}
-	return noderesources.NewFit(args), nil
+	fit := noderesources.NewFit(args)
+	fit.Class = func(name corev1.ResourceName) *resourcev1.DeviceClass { return s.objects.DeviceClassOf(name) }
+	return fit, nil
 }
 
 func newBalancedAllocation(_ *Scheduler, args *config.NodeResourcesBalancedAllocationArgs) (framework.Plugin, error) {
@@ -148,6 +155,18 @@ func newVolumeBinding(s *Scheduler, args *config.VolumeBindingArgs) (framework.P
 		return nil, err
 	}
 	return volumebinding.New(s.objects, s, s.client), nil
+}
+
+// newDynamicResources leaves out filterTimeout: see the plugin's allowance.
+func newDynamicResources(s *Scheduler, args *config.DynamicResourcesArgs) (framework.Plugin, error) {
+	if err := validation.ValidateDynamicResourcesArgs(nil, args, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)); err != nil {
+		return nil, err
+	}
+	timeout := config.DynamicResourcesBindingTimeoutDefault
+	if args.BindingTimeout != nil {
+		timeout = args.BindingTimeout.Duration
+	}
+	return dynamicresources.New(claiming{s.objects, s}, s.client, timeout), nil
 }
 
 func newDefaultPreemption(s *Scheduler, args *config.DefaultPreemptionArgs) (framework.Plugin, error) {

@@ -66,6 +66,7 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 	decided := t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(pod), Payload: &trace.Decision{
 		Pod: framework.PodKey(pod), Node: res.node.Node.Name, Total: res.total,
 		Evaluated: res.evaluated, Feasible: res.feasible, TiedWith: res.tied, Skipped: res.feasible == 1, Like: s.alike(res),
+		Devices: s.profile.devicesOn(state, res.node.Node.Name),
 	}})
 	info.Cause = decided
 	t.SetCauses(decided)

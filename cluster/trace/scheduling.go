@@ -158,6 +158,9 @@ type Decision struct {
 	Message   string         `json:",omitempty"` // "0/3 nodes are available: …"
 	Reasons   map[string]int `json:",omitempty"` // reason -> number of nodes
 
+	// Devices are what the pod's ResourceClaims get on the node.
+	Devices []ClaimedDevice `json:",omitempty"`
+
 	// Preemption, where no node fits.
 	Nominated string   `json:",omitempty"` // the node on which room is being made
 	Victims   []string `json:",omitempty"` // the pods that are evicted from it
@@ -169,6 +172,14 @@ type Decision struct {
 	// Changes is, where no node fits, what would have to change on each, the smallest
 	// first: on all, or on as many as there are verdicts in the trace.
 	Changes []NodeChange `json:",omitempty"`
+}
+
+// ClaimedDevice is a device that a ResourceClaim has got.
+type ClaimedDevice struct {
+	Claim, Request       string
+	Driver, Pool, Device string
+	// Before: the claim had it already.
+	Before bool `json:",omitempty"`
 }
 
 // PreemptionCandidate is a node on which a pod would fit if the victims went.

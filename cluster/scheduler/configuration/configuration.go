@@ -71,7 +71,7 @@ func Read(file []byte) (*config.KubeSchedulerConfiguration, error) {
 		return nil, fmt.Errorf("the file has %d profiles; at most %d are served", len(cfg.Profiles), maxProfiles)
 	}
 	if len(cfg.Extenders) > 0 {
-		return nil, errors.New("extenders are not simulated: a scheduler that is to ask one would decide differently without it")
+		return nil, errors.New("extenders are not simulated (kviz help simulated): a scheduler that is to ask one would decide differently without it")
 	}
 	return cfg, nil
 }

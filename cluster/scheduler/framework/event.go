@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
 // EventResource is what kind of thing an event is about.
@@ -25,6 +26,10 @@ const (
 	CSIDriver             EventResource = "storage.k8s.io/CSIDriver"
 	CSIStorageCapacity    EventResource = "storage.k8s.io/CSIStorageCapacity"
 	VolumeAttachment      EventResource = "storage.k8s.io/VolumeAttachment"
+
+	ResourceClaim EventResource = "resource.k8s.io/ResourceClaim"
+	ResourceSlice EventResource = "resource.k8s.io/ResourceSlice"
+	DeviceClass   EventResource = "resource.k8s.io/DeviceClass"
 )
 
 // ActionType is what happened to it; a set of bits.
@@ -44,15 +49,16 @@ const (
 	UpdatePodScaleDown
 	UpdatePodToleration
 	UpdatePodSchedulingGatesEliminated
+	UpdatePodGeneratedResourceClaim
 	updateOther
 
 	Update = UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition | UpdateNodeAnnotation | UpdateNodeDeclaredFeature |
-		UpdatePodLabel | UpdatePodScaleDown | UpdatePodToleration | UpdatePodSchedulingGatesEliminated | updateOther
+		UpdatePodLabel | UpdatePodScaleDown | UpdatePodToleration | UpdatePodSchedulingGatesEliminated | UpdatePodGeneratedResourceClaim | updateOther
 )
 
 var actionNames = []string{
 	"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
-	"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated", "Update",
+	"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim", "Update",
 }
 
 // String names the actions.
@@ -103,6 +109,7 @@ func AnyEvent() []ClusterEventWithHint {
 	for _, r := range []EventResource{
 		AssignedPod, UnscheduledPod, TargetPod, Node,
 		PersistentVolume, PersistentVolumeClaim, CSINode, CSIDriver, CSIStorageCapacity, StorageClass, VolumeAttachment,
+		ResourceClaim, ResourceSlice, DeviceClass,
 	} {
 		all = append(all, ClusterEventWithHint{Event: ClusterEvent{Resource: r, Action: Add | Delete | Update}})
 	}
@@ -150,6 +157,8 @@ func PodChanges(old, new *corev1.Pod, r EventResource) (events []ClusterEvent) {
 	add(scaledDown(PodRequests(old), PodRequests(new)), UpdatePodScaleDown)
 	add(len(old.Spec.SchedulingGates) > 0 && len(new.Spec.SchedulingGates) == 0, UpdatePodSchedulingGatesEliminated)
 	add(!equality.Semantic.DeepEqual(old.Spec.Tolerations, new.Spec.Tolerations), UpdatePodToleration)
+	add(!resourceclaim.PodStatusEqual(new.Status.ResourceClaimStatuses, old.Status.ResourceClaimStatuses) ||
+		!resourceclaim.PodExtendedStatusEqual(new.Status.ExtendedResourceClaimStatus, old.Status.ExtendedResourceClaimStatus), UpdatePodGeneratedResourceClaim)
 	if len(events) == 0 {
 		events = append(events, ClusterEvent{r, Update})
 	}

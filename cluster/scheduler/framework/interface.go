@@ -3,8 +3,8 @@
 //
 // kube-scheduler is a fixed loop with twelve extension points; everything that
 // makes it choose one node over another is a plugin at one or more of them.
-// Real plugins are compiled in as these are. Simplified: no pod groups, no
-// dynamic resources, no extenders; and a plugin runs on the scheduler's task, so
+// Real plugins are compiled in as these are. Simplified: no pod groups,
+// no extenders; and a plugin runs on the scheduler's task, so
 // there are no contexts and no locks.
 //
 // Start reading at [FilterPlugin] and [ScorePlugin], then [NodeInfo].
@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Scheduling, How: simulated.Absent,
-	What: "pod groups, dynamic resources and extenders",
+	What: "pod groups and extenders",
 })
 
 // The extension points, in the order a pod meets them.
@@ -139,12 +139,18 @@ type ScoreExplainer interface {
 	ExplainScore(state *CycleState, pod *corev1.Pod, node *NodeInfo) string
 }
 
+// DeviceChooser knows which devices a pod gets if it goes to a node. It is this project's own,
+// for the trace.
+type DeviceChooser interface {
+	DevicesOn(state *CycleState, nodeName string) []trace.ClaimedDevice
+}
+
 // ReservePlugin keeps track of what a pod is about to use; Unreserve takes that back
-// when the pod is not bound after all.
+// when the pod is not bound after all, with the API server too if it was written already.
 type ReservePlugin interface {
 	Plugin
 	Reserve(state *CycleState, pod *corev1.Pod, nodeName string) *Status
-	Unreserve(state *CycleState, pod *corev1.Pod, nodeName string)
+	Unreserve(t *sim.Task, state *CycleState, pod *corev1.Pod, nodeName string)
 }
 
 // PermitPlugin has the last word before binding. With Wait, the pod waits for so long at most

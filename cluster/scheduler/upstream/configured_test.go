@@ -14,6 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultbinder"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/imagelocality"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/interpodaffinity"
@@ -54,6 +55,7 @@ var makers = map[string]maker{
 	names.NodeDeclaredFeatures: nodedeclaredfeatures.New,
 	names.VolumeBinding:        volumebinding.New, names.VolumeRestrictions: volumerestrictions.New, names.VolumeZone: volumezone.New,
 	names.NodeVolumeLimits: nodevolumelimits.NewCSI,
+	names.DynamicResources: dynamicresources.New,
 	names.ImageLocality:    plain(imagelocality.New),
 	names.PrioritySort:     plain(queuesort.New),
 	names.DefaultBinder:    plain(defaultbinder.New),
@@ -181,7 +183,7 @@ func TestConfiguredCyclesAreUpstreams(t *testing.T) {
 // plugins at the same points in the same order with the same weights.
 func TestProfilesAreUpstreams(t *testing.T) {
 	refused, made := 0, 0
-	all := []string{"*", "Nobody", names.DynamicResources}
+	all := []string{"*", "Nobody"}
 	for name := range makers {
 		all = append(all, name)
 	}
@@ -218,9 +220,7 @@ func TestProfilesAreUpstreams(t *testing.T) {
 		if wantErr != nil || gotErr != nil {
 			refused++
 			if wantErr == nil || gotErr == nil || gotErr.Error() != "initializing profiles: creating profile for scheduler name default-scheduler: "+wantErr.Error() {
-				if !strings.Contains(file, names.DynamicResources) { // which is a stand-in at no extension point here
-					t.Fatalf("%s\nupstream: %v\nhere: %v", file, wantErr, gotErr)
-				}
+				t.Fatalf("%s\nupstream: %v\nhere: %v", file, wantErr, gotErr)
 			}
 			return
 		}
@@ -235,11 +235,11 @@ func TestProfilesAreUpstreams(t *testing.T) {
 }
 
 // shared are the points without the plugins that only one of the two has there: upstream's PreFilter
-// of two plugins looks at pods whose resize is deferred, and ImageLocality prepares its scores here.
+// of two plugins looks at pods whose resize is deferred, and ImageLocality and DynamicResources prepare their scores here.
 func shared(points []trace.SchedPlugins) (all []trace.SchedPlugins) {
 	for _, p := range points {
 		p.Plugins = slices.DeleteFunc(slices.Clone(p.Plugins), func(name string) bool {
-			return p.Point == "PreFilter" && (name == names.NodeUnschedulable || name == names.TaintToleration) || p.Point == "PreScore" && name == names.ImageLocality
+			return p.Point == "PreFilter" && (name == names.NodeUnschedulable || name == names.TaintToleration) || p.Point == "PreScore" && (name == names.ImageLocality || name == names.DynamicResources)
 		})
 		if len(p.Plugins) > 0 {
 			all = append(all, p)

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -40,6 +41,11 @@ type world struct {
 	csiDrivers  []*storagev1.CSIDriver
 	capacities  []*storagev1.CSIStorageCapacity
 	attachments []*storagev1.VolumeAttachment
+
+	resourceClaims []*resourcev1.ResourceClaim
+	deviceClasses  []*resourcev1.DeviceClass
+	slices         []*resourcev1.ResourceSlice
+	taintRules     []*resourcev1.DeviceTaintRule
 }
 
 // kubernetes is upstream's plugins on a world. It is a handle and the listers of a snapshot
@@ -51,6 +57,7 @@ type kubernetes struct {
 	factory informers.SharedInformerFactory
 	nodes   []fwk.NodeInfo
 	claimed map[string]bool // the claims that pods on nodes name
+	devices *deviceManager
 	plugins []fwk.Plugin
 	points  *config.Plugins // where they run, with which weights
 }
@@ -69,8 +76,8 @@ func (k *kubernetes) SharedCSIManager() fwk.CSIManager {
 	return nodevolumelimits.NewCSIManager(k.factory.Storage().V1().CSINodes().Lister())
 }
 
-// SharedDRAManager is for pods with claims, of which there are none.
-func (k *kubernetes) SharedDRAManager() fwk.SharedDRAManager { return nil }
+func (k *kubernetes) SharedDRAManager() fwk.SharedDRAManager { return k.devices }
+func (k *kubernetes) ProfileName() string                    { return "default-scheduler" }
 
 // Until does the pieces one after another, so that nothing depends on the machine.
 func (k *kubernetes) Until(_ context.Context, pieces int, do workqueue.DoWorkPieceFunc, _ string) {
@@ -110,6 +117,7 @@ func newKubernetes(w *world) *kubernetes { return newConfigured(w, usual) }
 // newConfigured is it with a profile.
 func newConfigured(w *world, p configured) *kubernetes {
 	k := &kubernetes{factory: informers.NewSharedInformerFactory(nil, 0), claimed: map[string]bool{}, points: p.points}
+	k.devices = newDeviceManager(w, k.factory)
 	for _, n := range w.nodes {
 		k.nodes = append(k.nodes, nodeInfo(n, w.pods))
 	}
@@ -131,13 +139,8 @@ func newConfigured(w *world, p configured) *kubernetes {
 	return k
 }
 
-// gates are Kubernetes' features as they are by default, without extended resources that are
-// claimed: there are no DeviceClasses.
-var gates = func() feature.Features {
-	f := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-	f.EnableDRAExtendedResource = false
-	return f
-}()
+// gates are Kubernetes' features as they are by default.
+var gates = feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 
 func fill[T any](i cache.SharedIndexInformer, objects []T) {
 	for _, o := range objects {
@@ -209,6 +212,8 @@ type cycle struct {
 	feasible []fwk.NodeInfo
 	// rejected is why the pod fits on no node, whatever the nodes are like; failed is what is broken.
 	rejected, failed string
+	// failures are what is broken on each node: which one is met first depends on where the search starts.
+	failures []string
 }
 
 func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
@@ -230,8 +235,8 @@ func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
 	for _, n := range k.nodes {
 		st := c.filter(ctx, c.state, pod, n)
 		if st.Code() == fwk.Error {
-			c.failed = fmt.Sprintf("running %q filter plugin: %s", st.Plugin(), st.Message())
-			return c
+			c.failures = append(c.failures, fmt.Sprintf("running %q filter plugin: %s", st.Plugin(), st.Message()))
+			continue
 		}
 		if st.IsSuccess() {
 			c.verdicts[n.Node().Name] = verdict{}
@@ -239,6 +244,9 @@ func (k *kubernetes) cycle(pod *corev1.Pod) *cycle {
 			continue
 		}
 		c.verdicts[n.Node().Name], c.statuses[n.Node().Name] = verdict{st.Plugin(), st.Code().String(), st.Message()}, st
+	}
+	if len(c.failures) > 0 {
+		c.failed = c.failures[0]
 	}
 	return c
 }
@@ -308,16 +316,19 @@ func (k *kubernetes) score(ctx context.Context, state fwk.CycleState, pod *corev
 	return all
 }
 
-// dropZeros leaves out VolumeBinding where it rates all nodes 0: here it is not asked at all
-// for pods that have nothing to bind.
+// dropZeros leaves out VolumeBinding and DynamicResources where they rate all nodes 0: here they are not
+// asked at all for pods that have nothing to bind, and no alternatives.
 func dropZeros(all map[string]scores) {
-	for _, s := range all {
-		if s["VolumeBinding"] != (score{}) {
-			return
+	for _, plugin := range []string{"VolumeBinding", "DynamicResources"} {
+		zero := true
+		for _, s := range all {
+			zero = zero && s[plugin] == (score{})
 		}
-	}
-	for _, s := range all {
-		delete(s, "VolumeBinding")
+		for _, s := range all {
+			if zero {
+				delete(s, plugin)
+			}
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/scheduler/framework"
 	"kviz/cluster/scheduler/plugins/interpodaffinity"
 	"kviz/cluster/scheduler/plugins/nodedeclaredfeatures"
+	"kviz/cluster/scheduler/plugins/noderesources"
 	"kviz/cluster/scheduler/plugins/nodevolumelimits"
 	"kviz/cluster/scheduler/plugins/podtopologyspread"
 	"kviz/cluster/scheduler/plugins/volumebinding"
@@ -253,9 +254,10 @@ func TestHintsAreUpstreams(t *testing.T) {
 			framework.Node:        {{nil, is}, {was, is}, {was, nil}},
 		}
 		d.storageEvents(events)
+		d.deviceEvents(events)
 		hinting := []framework.EnqueueExtensions{
 			&volumerestrictions.VolumeRestrictions{}, &volumebinding.VolumeBinding{}, &volumezone.VolumeZone{}, &nodevolumelimits.CSILimits{},
-			&nodedeclaredfeatures.NodeDeclaredFeatures{},
+			&nodedeclaredfeatures.NodeDeclaredFeatures{}, h.dynamicResources(), &noderesources.Fit{Class: h.DeviceClassOf},
 		}
 		for _, pl := range h.plugins() {
 			hinting = append(hinting, pl)

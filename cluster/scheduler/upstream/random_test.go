@@ -15,7 +15,7 @@ import (
 type class struct {
 	name                               string
 	core, spread, affinity, replicated bool
-	volumes                            bool
+	volumes, devices                   bool
 	gpus                               bool // extended resources
 }
 
@@ -25,6 +25,7 @@ var classes = []class{
 	{name: "inter-pod", affinity: true},
 	{name: "owned by a ReplicaSet", replicated: true},
 	{name: "volumes", volumes: true},
+	{name: "devices", devices: true},
 	{name: "mixed", core: true, spread: true, affinity: true, replicated: true, volumes: true},
 }
 
@@ -63,6 +64,9 @@ func (d *dice) world() *world {
 	}
 	if d.volumes {
 		d.addStorage(w)
+	}
+	if d.devices {
+		d.addDevices(w)
 	}
 	for range d.IntN(25) {
 		p := d.pod()
@@ -142,6 +146,9 @@ func (d *dice) pod() *corev1.Pod {
 	}
 	if d.volumes {
 		d.addVolumes(p)
+	}
+	if d.devices {
+		d.addClaims(p)
 	}
 	if d.replicated {
 		yes := true

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
@@ -37,6 +38,10 @@ const (
 // Fit is the plugin NodeResourcesFit. The zero value is LeastAllocated, which prefers
 // empty nodes, by cpu and memory.
 type Fit struct {
+	// Class is the DeviceClass that stands for an extended resource, nil if none does: of a node without
+	// that resource the plugin DynamicResources says whether it has the devices. A nil Class is none for all.
+	Class func(corev1.ResourceName) *resourcev1.DeviceClass
+
 	args     *config.NodeResourcesFitArgs
 	strategy *strategy // nil: LeastAllocated by cpu and memory
 }
@@ -67,6 +72,13 @@ var commonReasons = map[corev1.ResourceName]string{
 // Fits lists what a node lacks for the request; nothing means that it fits.
 func Fits(want *framework.Resource, node *framework.NodeInfo) []Insufficient {
 	return fits(want, node, nil)
+}
+
+// delegated reports whether devices stand for a resource that the node does not have itself.
+//
+// Mirrors shouldDelegateResourceToDRA.
+func (f *Fit) delegated(name corev1.ResourceName, node *framework.NodeInfo) bool {
+	return f.Class != nil && node.Allocatable.ScalarResources[name] <= 0 && f.Class(name) != nil
 }
 
 // fits is Fits without the extended resources that are ignored.
@@ -109,9 +121,19 @@ func (*Fit) PreFilter(state *framework.CycleState, pod *corev1.Pod, _ []*framewo
 	return nil, nil
 }
 
+// lacks is fits without what devices stand for either.
+func (f *Fit) lacks(want *framework.Resource, node *framework.NodeInfo, ignored func(corev1.ResourceName) bool) []Insufficient {
+	if f.Class == nil || len(want.ScalarResources) == 0 {
+		return fits(want, node, ignored)
+	}
+	return fits(want, node, func(name corev1.ResourceName) bool {
+		return ignored != nil && ignored(name) || f.delegated(name, node)
+	})
+}
+
 // Filter rejects nodes without enough left; all lacking resources are named.
 func (f *Fit) Filter(state *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) *framework.Status {
-	lacks := fits(framework.Read[*framework.Resource](state, stateKey), node, f.ignored())
+	lacks := f.lacks(framework.Read[*framework.Resource](state, stateKey), node, f.ignored())
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -217,10 +239,36 @@ func percent(u use) int64 {
 func (f *Fit) EventsToRegister() []framework.ClusterEventWithHint {
 	return []framework.ClusterEventWithHint{
 		{Event: framework.ClusterEvent{Resource: framework.AssignedPod, Action: framework.Delete}, Hint: afterPodDelete},
-		{Event: framework.ClusterEvent{Resource: framework.Node, Action: framework.Add | framework.UpdateNodeAllocatable}, Hint: afterNodeChange},
+		{Event: framework.ClusterEvent{Resource: framework.Node, Action: framework.Add | framework.UpdateNodeAllocatable}, Hint: f.afterNodeChange},
+		{Event: framework.ClusterEvent{Resource: framework.DeviceClass, Action: framework.Add | framework.Update}, Hint: afterClass},
 		{Event: framework.ClusterEvent{Resource: framework.AssignedPod, Action: framework.UpdatePodScaleDown}, Hint: afterPodScaleDown},
 		{Event: framework.ClusterEvent{Resource: framework.TargetPod, Action: framework.UpdatePodScaleDown}},
 	}
+}
+
+// afterClass: does the class stand for a resource that the pod requests, and did it not before?
+//
+// Mirrors isSchedulableAfterDeviceClassEvent.
+func afterClass(pod *corev1.Pod, old, new runtime.Object) bool {
+	was, before := old.(*resourcev1.DeviceClass)
+	is, ok := new.(*resourcev1.DeviceClass)
+	if !ok {
+		return true
+	}
+	name := is.Spec.ExtendedResourceName
+	want := framework.PodRequests(pod).ScalarResources
+	if before {
+		if had := was.Spec.ExtendedResourceName; had == name || had != nil && name != nil && *had == *name {
+			return false
+		}
+	} else if _, asked := want[corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix+is.Name)]; asked {
+		return true
+	}
+	if name == nil {
+		return false
+	}
+	_, asked := want[corev1.ResourceName(*name)]
+	return asked
 }
 
 func afterPodDelete(_ *corev1.Pod, old, _ runtime.Object) bool {
@@ -241,18 +289,23 @@ func afterPodScaleDown(pod *corev1.Pod, old, new runtime.Object) bool {
 
 // afterNodeChange: would the pod fit on the node if it were empty, and is there
 // more of something it asks for than before?
-func afterNodeChange(pod *corev1.Pod, old, new runtime.Object) bool {
+func (f *Fit) afterNodeChange(pod *corev1.Pod, old, new runtime.Object) bool {
 	is, ok := new.(*corev1.Node)
 	if !ok {
 		return true
 	}
 	want, now := framework.PodRequests(pod), framework.NewNodeInfo(is)
-	if len(Fits(&want, now)) > 0 {
+	if len(f.lacks(&want, now, nil)) > 0 {
 		return false
 	}
 	was, _ := old.(*corev1.Node)
 	if was == nil {
 		return true
+	}
+	for name, n := range want.ScalarResources { // any order: is there one?
+		if n != 0 && f.delegated(name, now) {
+			return true
+		}
 	}
 	before := framework.NewNodeInfo(was)
 	return now.Allocatable.AllowedPodNumber > before.Allocatable.AllowedPodNumber || grew(&want, &before.Allocatable, &now.Allocatable)

@@ -184,7 +184,7 @@ func TestHints(t *testing.T) {
 		"grew in something else": {big, more, false},
 		"has room for more pods": {nodeOf("cpu=2 pods=3").Node, big, true},
 	} {
-		if got := afterNodeChange(pod, tt.old, tt.new); got != tt.want {
+		if got := (&Fit{}).afterNodeChange(pod, tt.old, tt.new); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}

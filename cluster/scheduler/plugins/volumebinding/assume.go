@@ -9,6 +9,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 
 	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/sim"
 )
 
 // assumed is objects as they will be once what was decided of them is written. An assumption
@@ -151,7 +152,7 @@ func (pl *VolumeBinding) assume(to, c *choice, nodeName string) error {
 }
 
 // Unreserve takes back the choice.
-func (pl *VolumeBinding) Unreserve(cs *framework.CycleState, _ *corev1.Pod, nodeName string) {
+func (pl *VolumeBinding) Unreserve(_ *sim.Task, cs *framework.CycleState, _ *corev1.Pod, nodeName string) {
 	if s := framework.Read[*state](cs, Name); s != nil && s.nodes[nodeName] != nil {
 		pl.revert(s.nodes[nodeName])
 	}
