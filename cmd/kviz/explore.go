@@ -185,6 +185,8 @@ var scenarios = []tui.Scenario{
 	{Name: "leader", Means: "the store's leader crashes; two others elect a new one", Line: "kviz fault crash member/a"},
 	{Name: "no registry", Means: "an image cannot be pulled, until the registry is back", Line: "kviz fault stop registry; kubectl create deployment late --image=httpd:2.4"},
 	{Name: "node lost", Means: "a node loses power: Lease, taint, eviction, new pods", Line: "kubectl apply -f manifests/hello.yaml; kviz fault stop node/node-2"},
+	{Name: "ssd", Means: "a scheduling decision: label, resources, taint, score, bind", Line: "bash manifests/scheduler/ssd.sh"},
+	{Name: "empty node", Means: "a node joins, nothing moves; then the descheduler evicts", Line: "bash manifests/scheduler/empty-node.sh"},
 }
 
 // ready waits until the cluster is up.
