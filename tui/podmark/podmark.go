@@ -46,6 +46,9 @@ func Of(p *corev1.Pod) Mark {
 	return Mark{'◐', theme.Busy, word}
 }
 
+// Room is the mark of a pod on the node where room is being made for it (status.nominatedNodeName).
+var Room = Mark{'◇', theme.Warn, "room is made"}
+
 // Legend explains the marks.
 var Legend = [][2]string{
 	{"●", "ready"},
@@ -53,6 +56,7 @@ var Legend = [][2]string{
 	{"◐", "starting"},
 	{"○", "pending, no node yet"},
 	{"◌", "terminating"},
+	{"◇", "room is being made for it"},
 	{"✗", "failed or crashing"},
 	{"✓", "completed"},
 	{"?", "unknown"},

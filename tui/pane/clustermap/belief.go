@@ -96,7 +96,7 @@ func (p *picture) sides(st standing, name string, w, room int) [][]grid.Span {
 	if st.said == scene.Unheard {
 		said = row(span("said ", theme.Muted), span("? Unknown", theme.Warn|grid.Bold), span(": silent "+words.Dur(st.silent.Truncate(time.Second)), theme.Warn))
 	}
-	pods := p.pods.byNode[name]
+	pods := slices.DeleteFunc(slices.Clone(p.pods.byNode[name]), func(c cell) bool { return c.ghost })
 	rows := [][]grid.Span{said}
 	if room < 5 { // the pods behind what they are said to be, and what they are
 		rows[0] = row(span("said ", theme.Muted), said[2])

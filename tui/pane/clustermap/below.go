@@ -56,6 +56,8 @@ func (p *picture) node(at scene.Place, name string) {
 	if word != "" {
 		head = append(head, span(word, wordStyle(word, st)))
 	}
+	zone := zoneSpan(p.f.S, name, p.behind(at, head))
+	head = append(head, zone...)
 	if how.cut {
 		head = append(head, p.cutOff(at, head)...)
 	}
@@ -83,7 +85,15 @@ func (p *picture) node(at scene.Place, name string) {
 		for len(b.Rows) < in.H-1 {
 			b.Rows = append(b.Rows, nil)
 		}
-		b.Rows = append(b.Rows, p.load(name, in.W))
+		load := p.load(name, in.W)
+		if zone == nil { // there was no room beside the name
+			w := 1
+			for _, x := range load {
+				w += grid.Width(x.Text)
+			}
+			load = append(load, zoneSpan(p.f.S, name, in.W-w-1)...)
+		}
+		b.Rows = append(b.Rows, load)
 	}
 }
 
@@ -163,12 +173,14 @@ func (p *picture) podRow(c cell, w, lead int) []grid.Span {
 	if n := restarts(c); n > 0 {
 		word = fmt.Sprintf("%s ↻%d", word, n)
 	}
-	name := c.obj.Name()
+	name, st := c.obj.Name(), theme.Text
+	if c.ghost {
+		st = theme.Muted
+	}
 	room := w - lead - 3 - grid.Width(word) - 2
 	if grid.Width(name) > room { // its end tells it from the others of its workload
 		name = grid.CutLeft(name, max(room, 6))
 	}
-	st := theme.Text
 	if p.f.Fresh(c.obj.Changed) {
 		st |= grid.Fresh
 	}
@@ -209,6 +221,24 @@ func (p *picture) load(node string, w int) []grid.Span {
 	return append(r, span("Lease ", theme.Muted), span(words.Dur(age.Truncate(time.Second))+" ago", st))
 }
 
+// behind is how much room there is behind what stands over a node's box: up to where the way to
+// it ends.
+func (p *picture) behind(at scene.Place, head []grid.Span) int {
+	end, last := at.Rect.X, at.Rect.X+at.Rect.W
+	if at.Framed {
+		end, last = end+3, last-3
+	}
+	for _, x := range head {
+		end += grid.Width(x.Text)
+	}
+	if i, _, ok := p.Way(scene.APIServer, at.ID); ok && at.Framed {
+		if cells := p.Edges[i].Cells; cells[len(cells)-1].X > end {
+			last = min(last, cells[len(cells)-1].X-1)
+		}
+	}
+	return last - end
+}
+
 // cutOff puts an end to the way to a node, where it is seen: behind the node's name if that
 // stands over it.
 func (p *picture) cutOff(at scene.Place, head []grid.Span) []grid.Span {
@@ -237,7 +267,7 @@ func (p *picture) tile(at scene.Place, name string) {
 		return
 	}
 	on, how := n.on, p.pods.stands(p.f.S, name)
-	p.heat.feels(name, how, len(p.pods.byNode[name]))
+	p.heat.feels(name, how, solid(p.pods.byNode[name]))
 	glyph, st := how.mark()
 	mark := " "
 	if glyph != '●' {
@@ -259,7 +289,7 @@ func (p *picture) tile(at scene.Place, name string) {
 		r = append(r, span(string(c.mark.Glyph), c.mark.Style))
 	}
 	p.box(at.ID).Rows = [][]grid.Span{r}
-	on.Words += " " + words.Count(len(pods), "pod") + "."
+	on.Words += " " + words.Count(solid(pods), "pod") + "."
 	p.s.Hot(at.Rect.X, at.Rect.Y, at.Rect.W, on)
 }
 

@@ -49,6 +49,7 @@ func TestMoments(t *testing.T) {
 		"five-no-quorum-60s": tuitest.QuorumLostOf(5, time.Minute),
 		"split":              tuitest.Split(),
 		"thirty-nodes":       tuitest.ManyNodes(30),
+		"room":               room(),
 		"thousand-nodes":     tuitest.Busy(1000),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +57,21 @@ func TestMoments(t *testing.T) {
 			moment(t, name, pane.Frame{S: h.Latest(), H: h})
 		})
 	}
+}
+
+// room is a cluster whose nodes are in zones, and in which room is being made for a pod of high priority.
+func room() *tuitest.Tape {
+	t := tuitest.Calm(3, 3)
+	for i, zone := range []string{"europe-west3-a", "europe-west3-b", "europe-west3-b"} {
+		name := fmt.Sprintf("node-%d", i+1)
+		n := tuitest.Node(name, "4")
+		n.Labels = map[string]string{"topology.kubernetes.io/zone": zone}
+		t.Commit(tuitest.Ref("Node", "", name), "nodes", n)
+	}
+	urgent := tuitest.Pod("demo", "urgent", "", "", "Pending", "")
+	urgent.Status.NominatedNodeName = "node-2"
+	t.Commit(tuitest.Ref("Pod", "demo", "urgent"), "pods", urgent)
+	return t
 }
 
 // served is a cluster that has every server beside the API servers, of which there are two.

@@ -23,6 +23,18 @@ type cell struct {
 	letter rune
 	mark   podmark.Mark
 	owner  string
+	ghost  bool // room is being made for it on a node where it is not yet
+}
+
+// solid is how many of the pods are there.
+func solid(pods []cell) int {
+	n := 0
+	for _, c := range pods {
+		if !c.ghost {
+			n++
+		}
+	}
+	return n
 }
 
 // boxW is the least width of a node's box.
@@ -92,7 +104,11 @@ func (p *population) drawBox(s *pane.Sheet, f *pane.Frame, r grid.Rect, name str
 		word = tainted
 	}
 	pods := p.byNode[name]
-	inside := a.Frame([]grid.Span{{Text: name + " ", Style: theme.Name}, {Text: string(glyph), Style: st}, {Text: word, Style: wordStyle(word, st)}}, line)
+	title := []grid.Span{{Text: name + " ", Style: theme.Name}, {Text: string(glyph), Style: st}, {Text: word, Style: wordStyle(word, st)}}
+	if room := r.W - 6 - grid.Width(name) - 2 - grid.Width(word); podRows {
+		title = append(title, zoneSpan(f.S, name, room)...)
+	}
+	inside := a.Frame(title, line)
 	s.Hot(r.X+3, r.Y, grid.Width(name), on)
 	if !podRows { // cells, and the bar in the frame
 		if w := min(8, r.W-grid.Width(name)-grid.Width(word)-12); w >= 4 && p.of(name).cpu > 0 {
@@ -197,11 +213,14 @@ func drawPod(s *pane.Sheet, f *pane.Frame, y int, c cell) {
 		a.Right(s.W(), 0, word, st&^grid.Bold)
 		room -= w + 1
 	}
-	name := c.obj.Name()
+	name, text := c.obj.Name(), theme.Text
+	if c.ghost {
+		text = theme.Muted
+	}
 	if grid.Width(name) > room { // the end tells pods of a workload apart
 		name = grid.CutLeft(name, room)
 	}
-	a.Text(3, 0, name, theme.Text|st&grid.Fresh)
+	a.Text(3, 0, name, text|st&grid.Fresh)
 	s.Hot(0, y, s.W(), podSubject(c))
 }
 
@@ -230,6 +249,9 @@ func (p *population) drawLines(s *pane.Sheet, f *pane.Frame, y int, names []stri
 			p.cpuBar(a, x, 0, 5, n)
 			x += 6
 		}
+		for _, z := range zoneSpan(f.S, n, min(10, s.W()-x-30)) {
+			x = a.Text(x-1, 0, z.Text, z.Style) + 1
+		}
 		y = flow(s, f, x, y, s.W(), p.byNode[n]) + 1
 	}
 	return y
@@ -257,6 +279,13 @@ func flow(s *pane.Sheet, f *pane.Frame, x, y, end int, pods []cell) int {
 }
 
 func podSubject(c cell) pane.Subject {
+	if c.ghost {
+		at := c.pod.Status.NominatedNodeName
+		on := pane.OnPod(c.obj.Ref.Key())
+		on.ID, on.Ref, on.Event, on.Node = "room/"+c.obj.Ref.Key(), c.obj.Ref, c.obj.Changed, at
+		on.Words = fmt.Sprintf("Room is being made on %s for pod %s of %s: pods of lower priority go, and then it may come.", at, c.obj.Ref.Key(), c.owner)
+		return on
+	}
 	where := "no node yet"
 	if c.pod.Spec.NodeName != "" {
 		where = "on " + c.pod.Spec.NodeName
@@ -274,6 +303,9 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 	on = pane.OnNode(name)
 	if o := f.S.Object("nodes", "", name); o != nil {
 		on.Event = o.Changed
+	}
+	if zone := zoneOf(f.S, name); zone != "" {
+		defer func() { on.Words += " Zone " + zone + "." }()
 	}
 	n := f.S.Node(name)
 	if n == nil || n.Ready == "" {
@@ -299,6 +331,26 @@ func nodeSubject(f *pane.Frame, name string) (on pane.Subject, glyph rune, st gr
 	return on, '?', theme.Warn, " Unknown"
 }
 
+// zoneOf is the zone that a node's label names, or "".
+func zoneOf(s *view.State, name string) string {
+	if o := s.Object("nodes", "", name); o != nil {
+		if n, ok := o.Value.(*corev1.Node); ok {
+			return n.Labels[corev1.LabelTopologyZone]
+		}
+	}
+	return ""
+}
+
+// zoneSpan is a node's zone behind its name, where there is room for the end of it: that
+// tells zones apart.
+func zoneSpan(s *view.State, name string, room int) []grid.Span {
+	zone := zoneOf(s, name)
+	if zone == "" || room < 4 {
+		return nil
+	}
+	return []grid.Span{{Text: " " + grid.CutLeft(zone, room-1), Style: theme.Muted}}
+}
+
 // drawMany draws a node a cell: its state and how many pods it has, and how many of them
 // are ready or completed where not all are.
 func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []string) int {
@@ -314,7 +366,7 @@ func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []strin
 		col, r := i/rows, i%rows
 		on, glyph, st, _ := nodeSubject(f, n)
 		pods := p.byNode[n]
-		fine := 0
+		fine, there := 0, solid(pods)
 		for _, c := range pods {
 			if c.mark.Glyph == '●' || c.mark.Glyph == '✓' { // ready, or completed
 				fine++
@@ -323,15 +375,15 @@ func (p *population) drawMany(s *pane.Sheet, f *pane.Frame, y int, names []strin
 		a := s.Row(y + r)
 		x := a.Text(col*wide, 0, grid.Pad(n, name)+" ", theme.Name)
 		a.Put(x, 0, glyph, st)
-		text, count := fmt.Sprintf("%3d", len(pods)), theme.Muted
+		text, count := fmt.Sprintf("%3d", there), theme.Muted
 		switch {
-		case fine < len(pods): // so many of them are well
-			text, count = fmt.Sprintf("%3d/%d", fine, len(pods)), theme.Warn
-		case len(pods) > 0:
+		case fine < there: // so many of them are well
+			text, count = fmt.Sprintf("%3d/%d", fine, there), theme.Warn
+		case there > 0:
 			count = theme.Number
 		}
 		a.Text(x+1, 0, text, count)
-		on.Words += " " + words.Count(len(pods), "pod") + ", " + fmt.Sprint(fine) + " of them ready or completed."
+		on.Words += " " + words.Count(there, "pod") + ", " + fmt.Sprint(fine) + " of them ready or completed."
 		s.Hot(col*wide, y+r, wide-1, on)
 	}
 	return y + rows

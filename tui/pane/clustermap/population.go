@@ -24,7 +24,7 @@ type population struct {
 	there   map[string]bool   // every pod, by namespace/name
 	total   map[string]int    // how many, by namespace
 	cells   map[string]cell   // of those that are shown
-	byNode  map[string][]cell // those of a node, by name
+	byNode  map[string][]cell // those of a node, by name, and those that room is being made for there
 	pending []cell            // those of none
 	owners  map[owned]*tally
 	marks   map[rune]int          // how many pods have each mark
@@ -214,6 +214,12 @@ func (c *population) pod(f *pane.Frame, namespace, name string) {
 	}
 	if pod.Spec.NodeName == "" {
 		c.pending = inserted(c.pending, x)
+		if at := pod.Status.NominatedNodeName; at != "" && pod.DeletionTimestamp == nil {
+			ghost := x
+			ghost.ghost, ghost.mark = true, podmark.Room
+			c.byNode[at] = inserted(c.byNode[at], ghost)
+			c.marks[ghost.mark.Glyph]++
+		}
 	} else {
 		c.byNode[pod.Spec.NodeName] = inserted(c.byNode[pod.Spec.NodeName], x)
 	}
@@ -257,7 +263,12 @@ func (c *population) leave(key string) {
 	node := x.pod.Spec.NodeName
 	if node == "" {
 		c.pending = without(c.pending, x)
-		return
+		if node = x.pod.Status.NominatedNodeName; node == "" || x.pod.DeletionTimestamp != nil {
+			return
+		}
+		if c.marks[podmark.Room.Glyph]--; c.marks[podmark.Room.Glyph] == 0 {
+			delete(c.marks, podmark.Room.Glyph)
+		}
 	}
 	if c.byNode[node] = without(c.byNode[node], x); len(c.byNode[node]) == 0 {
 		delete(c.byNode, node)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
@@ -38,11 +40,32 @@ func told(c *population, s *view.State) string {
 	return b.String()
 }
 
+// nominated is a pod for which room is being made on one node, then on another, and which gets it, beside one that is deleted.
+func nominated() *tuitest.Tape {
+	t := tuitest.Calm(3, 3)
+	for _, on := range []string{"", "node-2", "node-3", "node-3!"} {
+		for _, name := range []string{"urgent", "given-up"} {
+			at, bound := strings.CutSuffix(on, "!")
+			p := tuitest.Pod("demo", name, "", "", "Pending", "")
+			p.Status.NominatedNodeName = at
+			switch {
+			case bound && name == "urgent":
+				p.Spec.NodeName = at
+			case bound:
+				now := metav1.Now()
+				p.DeletionTimestamp = &now
+			}
+			t.Commit(tuitest.Ref("Pod", "demo", name), "pods", p)
+		}
+	}
+	return t
+}
+
 // Whatever happens, and wherever one goes in time, what was folded on is what would be made anew.
 func TestAPopulationIsWhatItsStateSays(t *testing.T) {
 	for name, tape := range map[string]*tuitest.Tape{
 		"story": tuitest.Story(), "deletion": tuitest.Deletion(), "node lost": tuitest.NodeLost(), "node dead": tuitest.NodeDead(),
-		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12),
+		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12), "room": nominated(),
 	} {
 		for _, filter := range []string{"", "web", "!node-1"} {
 			h := tape.History()
