@@ -14,6 +14,6 @@ func TestTheDescheduler(t *testing.T) {
 	t.Parallel()
 	steady.Bubble(t, func(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 3, Bare: true, Nodes: 2})
-		golden(t, "descheduler", typed(t, c, "testdata/descheduler.txt", identities, varying))
+		golden(t, "descheduler", typed(t, c, "testdata/descheduler.txt", identities, varying, logged))
 	})
 }

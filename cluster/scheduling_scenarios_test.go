@@ -16,7 +16,7 @@ func TestTheWorkedExample(t *testing.T) {
 	t.Parallel()
 	steady.Bubble(t, func(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 3, Bare: true, Nodes: 3})
-		golden(t, "scheduling-ssd", typed(t, c, "testdata/scheduling-ssd.txt", identities, varying))
+		golden(t, "scheduling-ssd", typed(t, c, "testdata/scheduling-ssd.txt", identities, varying, logged))
 		by, points := map[string]string{}, map[string]int64{}
 		var decided, bound string
 		for _, e := range after(t, c, trace.ID{}) {
@@ -51,6 +51,6 @@ func TestAnEmptyNode(t *testing.T) {
 	t.Parallel()
 	steady.Bubble(t, func(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 3, Bare: true, Nodes: 3})
-		golden(t, "scheduling-empty-node", typed(t, c, "testdata/scheduling-empty-node.txt", identities, varying))
+		golden(t, "scheduling-empty-node", typed(t, c, "testdata/scheduling-empty-node.txt", identities, varying, logged))
 	})
 }

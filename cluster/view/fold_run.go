@@ -68,7 +68,11 @@ func init() {
 		b.s.commands.trim(maxCommands)
 	})
 	on(trace.CommandEnd, commandEnd)
-	on(trace.FaultInjected, func(b *Builder, e *trace.Event, p *trace.Fault) { faultInjected(b, e, p); b.turnDisks(e) })
+	on(trace.FaultInjected, func(b *Builder, e *trace.Event, p *trace.Fault) {
+		faultInjected(b, e, p)
+		b.turnDisks(e)
+		b.schedulersOff(e, p)
+	})
 	on(trace.FaultHealed, func(b *Builder, e *trace.Event, p *trace.Fault) { faultHealed(b, e, p); b.turnDisks(e) })
 }
 

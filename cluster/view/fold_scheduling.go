@@ -1,6 +1,12 @@
 package view
 
-import "kviz/cluster/trace"
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kviz/cluster/trace"
+)
 
 const maxCycles = 50
 
@@ -134,6 +140,22 @@ func (b *Builder) schedulerEnded(e *trace.Event, pod string) {
 		}
 	}
 	b.workersDied(e, trace.Lane{Component: trace.CompPod, Instance: pod}.String())
+}
+
+// schedulersOff forgets those on a node that has lost its power, whose containers end without a word.
+func (b *Builder) schedulersOff(e *trace.Event, p *trace.Fault) {
+	node, ok := strings.CutPrefix(p.Target, "node/")
+	if !ok || p.Fault != "stop" {
+		return
+	}
+	for pod := range entries(b.s.Scheduler.others) {
+		namespace, name, _ := strings.Cut(pod, "/")
+		if o := b.s.Object("pods", namespace, name); o != nil {
+			if is, ok := o.Value.(*corev1.Pod); ok && is.Spec.NodeName == node {
+				b.schedulerEnded(e, pod)
+			}
+		}
+	}
 }
 
 // cycle is a scheduler's newest cycle of the pod, ready to be changed. Binding runs
