@@ -92,6 +92,69 @@ func TestAConfiguredSchedulerIsTheSameEachTime(t *testing.T) {
 	}
 }
 
+// With spread, anti-affinity, room that is made against budgets, profiles and claims as well, every
+// run of a seed is the same, on either store, on one processor and on two.
+func TestACrowdedClusterIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("testdata/crowded.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]cluster.Config{"mvcc": {Bare: true}, "raft": {NoSync: true}} {
+		t.Run(name, func(t *testing.T) {
+			steady.Bubble(t, func(t *testing.T) {
+				cfg.Seed, cfg.Nodes, cfg.Scheduler = 7, 4, twoProfiles(t)
+				var first []*trace.Event
+				for i := range runs() {
+					before := runtime.GOMAXPROCS(1 + i%2)
+					c := boot(t, cfg)
+					run(t, c, string(script))
+					events := past(t, c)
+					if err := c.Close(); err != nil {
+						t.Fatal(err)
+					}
+					runtime.GOMAXPROCS(before)
+					if i == 0 {
+						first = events
+						enoughHappened(t, events)
+					} else if sum(t, events) != sum(t, first) {
+						t.Fatalf("run %d differs from run 0 %s", i, difference(t, first, events))
+					}
+				}
+			})
+		})
+	}
+}
+
+// enoughHappened checks that each of the things that such a run is about decided something.
+func enoughHappened(t *testing.T, events []*trace.Event) {
+	t.Helper()
+	by, bound := map[string]bool{}, map[string]bool{}
+	room, against := false, false
+	for _, e := range events {
+		switch p := e.Payload.(type) {
+		case *trace.FilterVerdict:
+			by[p.By] = true
+		case *trace.Decision:
+			bound[p.Pod] = bound[p.Pod] || e.Kind == trace.SchedBind
+			room = room || p.Nominated != ""
+			for _, c := range p.Candidates {
+				for _, v := range c.Victims {
+					against = against || v.Budget != ""
+				}
+			}
+		}
+	}
+	for _, name := range []string{"PodTopologySpread", "InterPodAffinity", "NodeResourcesFit", "VolumeBinding", "NodeUnschedulable"} {
+		if !by[name] {
+			t.Errorf("%s rejected no node", name)
+		}
+	}
+	if !room || !against || !bound["default/db"] {
+		t.Errorf("room was made: %v, against a budget: %v, the pod with a claim has a node: %v", room, against, bound["default/db"])
+	}
+}
+
 // A cluster is not booted with a configuration with which kube-scheduler could not start.
 func TestAWrongSchedulerConfigurationIsRefused(t *testing.T) {
 	_, err := cluster.Boot(t.Context(), cluster.Config{Bare: true, Scheduler: []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: -1\n")})
