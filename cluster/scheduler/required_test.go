@@ -14,30 +14,39 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
-	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
 	"kviz/raftstore/steady"
 )
 
-// Pods, nodes and volumes come and go; the scheduler, its API server and its watches end and start; pods
-// make room for others. At every step: no node holds more than it has, no two pods are where one of them does not want
-// the other, no pod is where its node selector or its volume does not let it be, and a claim
-// for one pod has one. Pods are checked after every step, so it does not matter when they were bound.
+// Pods, nodes and volumes come and go, and nodes get other labels and taints; the scheduler, its API server and its watches
+// end and start; pods of two profiles make room for others. At every step: no node holds more than it has, no two pods are on
+// one node where one of them does not want the other, no pod is where its volume does not let it be, and a claim
+// for one pod has one. Pods are checked after every step, so it does not matter when they were bound. What depends on labels and
+// taints, which may change later, is checked when a node is reserved, by what the scheduler knows then (witness_test.go).
 func TestNothingRequiredIsBroken(t *testing.T) {
 	bound, evicted := 0, 0
+	seen := &witness{did: map[string]int{}}
 	steady.Check(t, func(r *rapid.T) {
+		seen.broken = nil
 		ops := rapid.SliceOfN(rapid.IntRange(0, 999), 10, 60).Draw(r, "ops")
 		seed := rapid.Uint64().Draw(r, "seed")
 		clienttest.Run(r, seed, func(b *clienttest.Bench, task *sim.Task) {
-			e := start(b, scheduler.Config{})
+			e := seen.start(b)
 			for i := range 3 {
 				e.do(task, strings.Fields(fmt.Sprintf("volume pv%d class= size=1Gi on=n%d", i, i)))
 				e.do(task, strings.Fields(fmt.Sprintf("claim c%d class= size=1Gi volume=pv%d mode=%s", i, i, []string{"ReadWriteOncePod", "ReadWriteOnce", "ReadWriteOnce"}[i])))
 			}
 			e.do(task, strings.Fields("budget web app:a allowed=1"))
 			for i, op := range ops {
+				if op%12 == 11 {
+					e.p.Kill()
+					e = seen.start(b)
+				}
 				e.churn(task, i, op)
 				task.Sleep(time.Duration(op%7) * 300 * time.Millisecond)
+				if len(seen.broken) > 0 {
+					r.Fatalf("%s", seen.broken[0])
+				}
 				n, gone := checkRequired(r, b)
 				bound, evicted = max(bound, n), max(evicted, gone)
 			}
@@ -49,6 +58,12 @@ func TestNothingRequiredIsBroken(t *testing.T) {
 	if bound < 3 || evicted == 0 {
 		t.Errorf("at most %d pods were bound at once, and %d evicted: too little happened", bound, evicted)
 	}
+	for _, what := range []string{"profile default-scheduler", "profile packing", "selector", "taint", "port", "anti-affinity", "affinity", "spread", "claim"} {
+		if seen.did[what] == 0 {
+			t.Errorf("no pod was reserved a node that had to do with %s", what)
+		}
+	}
+	t.Logf("reserved, and judged: %v", seen.did)
 }
 
 // churn does one of the things that happen to a cluster.
@@ -72,14 +87,17 @@ func (e *env) churn(task *sim.Task, i, op int) {
 			}
 		}
 	case 10:
-		if n%2 == 0 {
+		switch n % 4 {
+		case 0:
 			e.SetDown(true)
-		} else {
+		case 1:
 			e.EndWatches()
+		default: // labels and taints change under the pods
+			if name := fmt.Sprintf("n%d", n/4%6); e.Object(client.Nodes, "", name) != nil {
+				taints := []string{"", " taints=dedicated/x:NoSchedule"}[n/24%2]
+				e.do(task, strings.Fields(fmt.Sprintf("change %s labels=zone:%d,disk:%d%s", name, n/8%3, n%3, taints)))
+			}
 		}
-	case 11:
-		e.p.Kill()
-		*e = *start(e.Bench, scheduler.Config{})
 	}
 }
 
@@ -93,6 +111,26 @@ func required(i, n int) *corev1.Pod {
 		args["claim"] = fmt.Sprintf("c%d", n%4%3)
 	}
 	p := pod(fmt.Sprintf("p%d", i), args)
+	if n%2 == 0 {
+		p.Spec.SchedulerName = "packing"
+	}
+	if n%7 == 0 {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80, ContainerPort: 80, Protocol: corev1.ProtocolTCP}}
+	}
+	if n%4 < 2 {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
+	}
+	topology := []string{"zone", corev1.LabelHostname}[n/3%2]
+	if n%6 == 3 {
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: topology, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: metav1.SetAsLabelSelector(p.Labels),
+		}}
+	}
+	if n%8 == 6 {
+		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector: metav1.SetAsLabelSelector(p.Labels), TopologyKey: topology,
+		}}}}
+	}
 	if n%4 == 1 {
 		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": string(rune('a' + n%2))}}, TopologyKey: []string{"zone", corev1.LabelHostname}[n%2],
@@ -121,9 +159,6 @@ func checkRequired(r *rapid.T, b *clienttest.Bench) (bound, evicted int) {
 		node := nodes[p.Spec.NodeName]
 		if free[node.Name] -= p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue(); free[node.Name] < 0 {
 			r.Fatalf("%s is overcommitted by %dm", node.Name, -free[node.Name])
-		}
-		if !labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
-			r.Fatalf("%s is on %s, and wants %v", p.Name, node.Name, p.Spec.NodeSelector)
 		}
 		for _, v := range p.Spec.Volumes {
 			checkClaim(r, b, p, node, v.PersistentVolumeClaim.ClaimName, users)
@@ -156,10 +191,13 @@ func checkClaim(r *rapid.T, b *clienttest.Bench, p *corev1.Pod, node *corev1.Nod
 
 // unwanted reports whether one of two pods has required anti-affinity to the other where it is.
 func unwanted(p, other *corev1.Pod, nodes map[string]*corev1.Node) bool {
-	if p.Spec.Affinity == nil {
+	if p.Spec.Affinity == nil || p.Spec.Affinity.PodAntiAffinity == nil {
 		return false
 	}
 	for _, term := range p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+		if term.TopologyKey != corev1.LabelHostname { // nodes get other zones
+			continue
+		}
 		a, b := nodes[p.Spec.NodeName].Labels[term.TopologyKey], nodes[other.Spec.NodeName].Labels[term.TopologyKey]
 		if a == b && labels.SelectorFromSet(term.LabelSelector.MatchLabels).Matches(labels.Set(other.Labels)) {
 			return true
