@@ -43,7 +43,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	callouts := newCallouts(k, components)
 	servers := newAPIServers(k, db, components, net, callouts)
 	nodes := newNodes(k, components, servers, net, podCIDRs(cfg.Nodes), cfg.Light)
-	nodes.scheduler = program.Config{TraceNodes: traceNodes(cfg.Nodes), Limits: cfg.Limits}
+	nodes.scheduler = program.Config{Limits: cfg.Limits}
 	servers.like = apiserver.Config{
 		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: warnings,
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },

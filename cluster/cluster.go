@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/console"
 	"kviz/cluster/control"
 	"kviz/cluster/network"
+	"kviz/cluster/scheduler"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 	"kviz/raftstore"
@@ -73,10 +74,10 @@ func (cfg Config) withDefaults() Config {
 }
 
 // limit is how many events are kept in memory. A cluster too large for its score
-// matrices to be told (see traceNodes) has two thirds of the events a pod, so
+// matrices to be told (scheduler.WholeMatrix) has two thirds of the events a pod, so
 // that fewer are the same stretch of its life.
 func (cfg Config) limit() int {
-	if cfg.Limit == 0 && cfg.Nodes > wholeMatrix {
+	if cfg.Limit == 0 && cfg.Nodes > scheduler.WholeMatrix {
 		return trace.DefaultLimit * 5 / 8
 	}
 	return cfg.Limit

@@ -44,24 +44,6 @@ func startDNS(t *sim.Task, components *components, servers *apiServers, network 
 	}).begin(t.Causes(), "")
 }
 
-const (
-	// wholeMatrix is up to how many nodes the trace tells every verdict and score.
-	wholeMatrix = 64
-	// someNodes is for how many nodes a cycle tells them where there are more: in a large
-	// cluster they would be a third of all events, and nobody reads the fortieth of a
-	// thousand like it.
-	someNodes = 16
-)
-
-// traceNodes is for how many nodes a scheduling cycle tells its verdicts and
-// scores; 0 is the scheduler's default, for clusters whose matrix fits a screen.
-func traceNodes(nodes int) int {
-	if nodes > wholeMatrix {
-		return someNodes
-	}
-	return 0
-}
-
 // serviceAccount is the ServiceAccount of a controller in kube-system; most have
 // the controller's name (plugin/pkg/auth/authorizer/rbac/bootstrappolicy
 // controller_policy.go; cmd/kube-controller-manager ClientOrDie).

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -22,9 +24,11 @@ type cache struct {
 	images map[string]*framework.ImageState
 	claims map[string]int // how often the pods name each claim; by key
 	kinds  framework.PodKinds
-	slots  int   // given to nodes so far
-	free   []int // slots of nodes that are gone
-	spare  []framework.NodeInfo
+	// topologies are those of the labels that pods spread over, until a node or its labels change.
+	topologies map[string]*framework.Topology
+	slots      int   // given to nodes so far
+	free       []int // slots of nodes that are gone
+	spare      []framework.NodeInfo
 }
 
 // together is how many nodes lie side by side in memory: filters go through hundreds of
@@ -39,12 +43,29 @@ type cachedPod struct {
 func newCache() *cache {
 	return &cache{
 		nodes: map[string]*framework.NodeInfo{}, pods: map[string]cachedPod{}, images: map[string]*framework.ImageState{}, claims: map[string]int{},
+		topologies: map[string]*framework.Topology{},
 	}
 }
 
 // list is the nodes in the order in which they are tried: one of each zone in
 // turn. Callers must not change it.
 func (c *cache) list() []*framework.NodeInfo { return c.order.list(c.nodes) }
+
+// manyTopologies is how many of them are kept: what pods name is up to their authors.
+const manyTopologies = 64
+
+// topology is that of a label.
+func (c *cache) topology(key string) *framework.Topology {
+	t := c.topologies[key]
+	if t == nil {
+		if len(c.topologies) == manyTopologies {
+			clear(c.topologies)
+		}
+		t = framework.NewTopology(key, c.list())
+		c.topologies[key] = t
+	}
+	return t
+}
 
 // claimed counts the claims of pods as they come and go.
 func (c *cache) claimed(p *framework.PodInfo, n int) {
@@ -98,6 +119,9 @@ func (c *cache) setNode(node *corev1.Node) {
 		}
 		c.order.add(node)
 	}
+	if n.Node == nil || !maps.Equal(n.Node.Labels, node.Labels) {
+		clear(c.topologies)
+	}
 	n.SetNode(node)
 	for _, image := range node.Status.Images {
 		for _, name := range image.Names {
@@ -133,6 +157,7 @@ func (c *cache) removeNode(node *corev1.Node) {
 	}
 	c.order.remove(n.Node)
 	c.dropImages(n)
+	clear(c.topologies)
 	n.Node = nil
 	c.drop(node.Name, n)
 }

@@ -36,7 +36,7 @@ func (s *Scheduler) changes(state *framework.CycleState, pod *framework.PodInfo,
 	statuses := &fit.Diagnosis.Statuses
 	var found []whatif.Change
 	for _, node := range s.cache.list() {
-		if len(found) >= s.cfg.TraceNodes {
+		if len(found) >= s.shows() {
 			break
 		}
 		byNode[node.Node.Name] = node

@@ -81,8 +81,9 @@ func (s *Scheduler) offeredNode(t *sim.Task, state *framework.CycleState, info *
 		return nil
 	}
 	names := pluginNames(plugins)
-	if s.cfg.TraceNodes > 0 {
-		t.Emit(trace.Event{Kind: trace.SchedFilter, Object: info.Ref, Payload: verdict(info, node, names, nil)})
+	if s.shows() > 0 {
+		v := verdict(info, node, names, nil)
+		t.Emit(trace.Event{Kind: trace.SchedFilter, Object: info.Ref, Payload: &v})
 	}
 	emitPoint(t, info, framework.Filter, names, "the pod is as "+s.offer.like+" before it: "+node.Node.Name+", the next best of that cycle, is tried first, and fits: no other is looked at")
 	return node
@@ -164,6 +165,7 @@ func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.Cycle
 		}
 	}
 	feasible := s.scratch.feasible[:0]
+	verdicts := make([]trace.FilterVerdict, min(s.shows(), len(nodes)))
 	looked := 0
 	for ; looked < len(nodes) && len(feasible) < enough; looked++ {
 		node := nodes[(s.nextStart+looked)%len(nodes)]
@@ -171,8 +173,9 @@ func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.Cycle
 		if st.Code() == framework.Error {
 			return nil, fmt.Errorf("running %q filter plugin: %w", plugins[passed].Name(), st.Err())
 		}
-		if looked < s.cfg.TraceNodes {
-			t.Emit(trace.Event{Kind: trace.SchedFilter, Object: info.Ref, Payload: verdict(info, node, names[:passed:passed], st)})
+		if looked < len(verdicts) {
+			verdicts[looked] = verdict(info, node, names[:passed:passed], st)
+			t.Emit(trace.Event{Kind: trace.SchedFilter, Object: info.Ref, Payload: &verdicts[looked]})
 		}
 		if st == nil {
 			feasible = append(feasible, node)
@@ -192,14 +195,14 @@ func (s *Scheduler) findNodesThatPassFilters(t *sim.Task, state *framework.Cycle
 
 // shown says for how many nodes the trace has the details.
 func (s *Scheduler) shown(nodes int) string {
-	if nodes <= s.cfg.TraceNodes {
+	if nodes <= s.shows() {
 		return ""
 	}
-	return fmt.Sprintf("; details of %d are shown", max(s.cfg.TraceNodes, 0))
+	return fmt.Sprintf("; details of %d are shown", s.shows())
 }
 
-func verdict(info *framework.QueuedPodInfo, node *framework.NodeInfo, passed []string, st *framework.Status) *trace.FilterVerdict {
-	v := &trace.FilterVerdict{Pod: info.Key, Node: node.Node.Name, Passed: passed}
+func verdict(info *framework.QueuedPodInfo, node *framework.NodeInfo, passed []string, st *framework.Status) trace.FilterVerdict {
+	v := trace.FilterVerdict{Pod: info.Key, Node: node.Node.Name, Passed: passed}
 	if st != nil {
 		v.By, v.Code, v.Reasons = st.Plugin(), st.Code().String(), st.Reasons()
 	}

@@ -119,7 +119,7 @@ func (s *Scheduler) candidates(res *framework.PostFilterResult) []trace.Preempti
 		}
 		return nominated(&a) - nominated(&b)
 	})
-	return list[:min(len(list), max(s.cfg.TraceNodes, 0))]
+	return list[:min(len(list), s.shows())]
 }
 
 // nominate writes the pod's nomination, and evicts the victims.

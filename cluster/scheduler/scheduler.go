@@ -58,7 +58,7 @@ type Config struct {
 	// CycleTime is the virtual time one scheduling cycle takes; default 1 ms.
 	CycleTime time.Duration
 	// TraceNodes is for how many nodes a cycle emits sched.filter and
-	// sched.score; default 64, negative none.
+	// sched.score; default all of up to [WholeMatrix], 16 of more, negative none.
 	TraceNodes int
 	// Lease is the name of the Lease in kube-system; default [Lease].
 	Lease string
@@ -99,11 +99,28 @@ func (cfg Config) withDefaults(p *sim.Process) Config {
 	if cfg.CycleTime == 0 {
 		cfg.CycleTime = time.Millisecond
 	}
-	if cfg.TraceNodes == 0 {
-		cfg.TraceNodes = 64
-	}
 	cfg.Limits = cfg.Limits.Or(throttle.Limits{QPS: cfg.Configuration.ClientConnection.QPS, Burst: int(cfg.Configuration.ClientConnection.Burst)})
 	return cfg
+}
+
+const (
+	// WholeMatrix is up to how many nodes the trace tells every verdict and score.
+	WholeMatrix = 64
+	// someNodes is for how many nodes a cycle tells them where there are more: in a large
+	// cluster they would be a third of all events, and nobody reads the fortieth of a
+	// thousand like it.
+	someNodes = 16
+)
+
+// shows is for how many nodes a cycle tells them now.
+func (s *Scheduler) shows() int {
+	switch {
+	case s.cfg.TraceNodes != 0:
+		return max(s.cfg.TraceNodes, 0)
+	case len(s.cache.list()) > WholeMatrix:
+		return someNodes
+	}
+	return WholeMatrix
 }
 
 // host is the machine that the control plane's scheduler runs on.

@@ -124,7 +124,7 @@ func (s *Scheduler) selectHost(t *sim.Task, nodes []*framework.NodeInfo, totals 
 	}
 	res := &result{node: nodes[winner], total: totals[winner]}
 	for _, i := range best {
-		if i != winner && len(res.tied) < max(s.cfg.TraceNodes, 1) {
+		if i != winner && len(res.tied) < max(s.shows(), 1) {
 			res.tied = append(res.tied, nodes[i].Node.Name)
 		}
 	}
@@ -135,12 +135,15 @@ func (s *Scheduler) selectHost(t *sim.Task, nodes []*framework.NodeInfo, totals 
 // always the winner's. In a cluster too big to be shown whole, how each number
 // came about is left out: nobody could read it, and it costs more than scoring.
 func (s *Scheduler) emitScores(t *sim.Task, state *framework.CycleState, info *framework.QueuedPodInfo, plugins []weighted, nodes []*framework.NodeInfo, res *result) {
-	explain := len(nodes) <= s.cfg.TraceNodes
+	shows := s.shows()
+	explain, shown := len(nodes) <= shows, min(len(nodes), shows+1)
+	all, each := make([]trace.NodeScore, shown), make([]trace.PluginScore, shown*len(plugins))
 	for j, node := range nodes {
-		if j >= s.cfg.TraceNodes && node != res.node {
+		if j >= shows && node != res.node {
 			continue
 		}
-		scores := make([]trace.PluginScore, len(plugins))
+		score, scores := &all[0], each[:len(plugins):len(plugins)]
+		all, each = all[1:], each[len(plugins):]
 		for i, pl := range plugins {
 			p := &scores[i]
 			p.Plugin, p.Raw, p.Normalized, p.Weight = pl.Name(), s.scratch.raw[i][j], s.scratch.norm[i][j], pl.weight
@@ -149,9 +152,7 @@ func (s *Scheduler) emitScores(t *sim.Task, state *framework.CycleState, info *f
 				p.How = e.ExplainScore(state, info.Pod, node)
 			}
 		}
-		t.Emit(trace.Event{
-			Kind: trace.SchedScore, Object: info.Ref,
-			Payload: &trace.NodeScore{Pod: info.Key, Node: node.Node.Name, Scores: scores, Total: s.scratch.totals[j]},
-		})
+		*score = trace.NodeScore{Pod: info.Key, Node: node.Node.Name, Scores: scores, Total: s.scratch.totals[j]}
+		t.Emit(trace.Event{Kind: trace.SchedScore, Object: info.Ref, Payload: score})
 	}
 }

@@ -53,8 +53,7 @@ const Image = "registry.k8s.io/kube-scheduler"
 
 // Config is what the cluster says of every scheduler.
 type Config struct {
-	TraceNodes int // see [scheduler.Config]
-	Limits     throttle.Limits
+	Limits throttle.Limits
 }
 
 // Start begins the program in a container.
@@ -93,7 +92,7 @@ func main(t *sim.Task, in runtime.Instance, cfg Config) {
 		in.Info("leaderelection.go:258", "Attempting to acquire leader lease...", "lock", lock(configured.LeaderElection.ResourceName))
 	}
 	scheduler.Start(in.Process, api, scheduler.Config{
-		Configuration: configured, Lease: configured.LeaderElection.ResourceName, Host: in.Host, TraceNodes: cfg.TraceNodes, Limits: cfg.Limits,
+		Configuration: configured, Lease: configured.LeaderElection.ResourceName, Host: in.Host, Limits: cfg.Limits,
 		Exit: func(why trace.ID) {
 			in.Error("server.go:337", nil, "Leaderelection lost")
 			in.Exit(1, why)

@@ -16,10 +16,11 @@ import (
 type scoreState struct {
 	constraints []constraint
 	// ignored are the nodes that lack a label of a constraint that is not the system's: they score 0.
-	ignored map[*framework.NodeInfo]bool
-	// pods are those of each domain, by constraint and the label's value; for hostnames, here
-	// are those on each node, by its slot.
-	pods []map[string]*int64
+	ignored    map[*framework.NodeInfo]bool
+	topologies []*framework.Topology // by constraint
+	// pods are those of each domain, by constraint, unknown where no feasible node is in it; for hostnames,
+	// here are those on each node, by its slot.
+	pods [][]int64
 	here [][]int64
 	// weights make a pod in one of many domains count for more than one in one of few.
 	weights []float64
@@ -37,7 +38,7 @@ func (pl *PodTopologySpread) PreScore(state *framework.CycleState, pod *corev1.P
 	}
 	// The system's constraints spread over hostnames where nodes have no zone.
 	needsLabels := own || !pl.systemDefaulted()
-	s := newScoreState(constraints, nodes, needsLabels)
+	s := pl.newScoreState(constraints, nodes, needsLabels)
 	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for _, kind := range pl.Kinds().All() {
 		for i := range constraints {
@@ -51,10 +52,10 @@ func (pl *PodTopologySpread) PreScore(state *framework.CycleState, pod *corev1.P
 			}
 			for _, on := range kind.On {
 				n := on.Node.Node
-				if n == nil || needsLabels && !labelled(n, constraints) {
+				if n == nil || needsLabels && !s.labelled(on.Node) {
 					continue
 				}
-				if sum := s.pods[i][n.Labels[c.topologyKey]]; sum != nil && c.includes(pod, affinity, n) {
+				if sum := &s.pods[i][s.topologies[i].Domain(on.Node)]; *sum != unknown && c.includes(pod, affinity, n) {
 					*sum += int64(on.Pods)
 				}
 			}
@@ -89,17 +90,31 @@ func (pl *PodTopologySpread) preferred(pod *corev1.Pod, own bool) ([]constraint,
 	return constraints, nil
 }
 
-// newScoreState finds the domains of the feasible nodes.
-func newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsLabels bool) *scoreState {
-	s := &scoreState{
-		constraints: constraints, pods: make([]map[string]*int64, len(constraints)), here: make([][]int64, len(constraints)),
-		weights: make([]float64, len(constraints)),
+// labelled reports whether the node has the labels of all constraints.
+func (s *scoreState) labelled(n *framework.NodeInfo) bool {
+	for _, t := range s.topologies {
+		if !t.Has(n) {
+			return false
+		}
 	}
-	for i := range s.pods {
-		s.pods[i] = map[string]*int64{}
+	return true
+}
+
+// newScoreState finds the domains of the feasible nodes.
+func (pl *PodTopologySpread) newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsLabels bool) *scoreState {
+	s := &scoreState{
+		constraints: constraints, topologies: make([]*framework.Topology, len(constraints)), pods: make([][]int64, len(constraints)),
+		here: make([][]int64, len(constraints)), weights: make([]float64, len(constraints)),
+	}
+	domains := make([]int, len(constraints))
+	for i := range constraints {
+		s.topologies[i] = pl.Topology(constraints[i].topologyKey)
+		if constraints[i].topologyKey != corev1.LabelHostname {
+			s.pods[i] = slices.Repeat([]int64{unknown}, s.topologies[i].Domains)
+		}
 	}
 	for _, n := range nodes {
-		if needsLabels && !labelled(n.Node, constraints) {
+		if needsLabels && !s.labelled(n) {
 			if s.ignored == nil {
 				s.ignored = map[*framework.NodeInfo]bool{}
 			}
@@ -107,19 +122,20 @@ func newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsL
 			continue
 		}
 		for i := range constraints {
-			if key := constraints[i].topologyKey; key != corev1.LabelHostname {
-				if value := n.Node.Labels[key]; s.pods[i][value] == nil {
-					s.pods[i][value] = new(int64)
-				}
+			if s.pods[i] == nil {
+				continue
+			}
+			if sum := &s.pods[i][s.topologies[i].Domain(n)]; *sum == unknown {
+				*sum = 0
+				domains[i]++
 			}
 		}
 	}
 	for i := range constraints {
-		domains := len(s.pods[i])
-		if constraints[i].topologyKey == corev1.LabelHostname {
-			domains = len(nodes) - len(s.ignored)
+		if s.pods[i] == nil {
+			domains[i] = len(nodes) - len(s.ignored)
 		}
-		s.weights[i] = math.Log(float64(domains + 2))
+		s.weights[i] = math.Log(float64(domains[i] + 2))
 	}
 	return s
 }
@@ -127,18 +143,16 @@ func newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsL
 // count is how many pods there are in the node's domain of a constraint; false if it
 // belongs to none.
 func (s *scoreState) count(i int, node *framework.NodeInfo) (int64, bool) {
-	c := &s.constraints[i]
-	value, ok := node.Node.Labels[c.topologyKey]
-	if !ok {
+	if !s.topologies[i].Has(node) {
 		return 0, false
 	}
-	if c.topologyKey == corev1.LabelHostname {
+	if s.pods[i] == nil {
 		if node.Slot >= len(s.here[i]) {
 			return 0, true
 		}
 		return s.here[i][node.Slot], true
 	}
-	return *s.pods[i][value], true
+	return s.pods[i][s.topologies[i].Domain(node)], true
 }
 
 // Score adds up, over the constraints, the pods in the node's domain; the fewer the better,
