@@ -115,6 +115,14 @@ type SchedPod struct {
 	StayEvent trace.ID
 }
 
+// LastMove is its last move between the queues; an empty one for a pod that waits at Permit.
+func (p *SchedPod) LastMove() QueueMove {
+	if n := len(p.Moves); n > 0 {
+		return p.Moves[n-1]
+	}
+	return QueueMove{SchedQueueMove: &trace.SchedQueueMove{}}
+}
+
 // Rejected are the plugins that rejected the pod, as it came into the unschedulable pool.
 func (p *SchedPod) Rejected() []string {
 	for i := len(p.Moves) - 1; i >= 0; i-- {

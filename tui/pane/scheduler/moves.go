@@ -20,11 +20,11 @@ func drawMoves(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 		}
 	}
 	p := f.S.Scheduler.Pod(c.Pod)
-	if p == nil || p.In != c.In || p.Queue == "active" {
+	if p == nil || p.In != c.In || p.Queue == "active" || p.Queue == "permit" {
 		return y
 	}
 	text := p.Queue + ", "
-	last := p.Moves[len(p.Moves)-1]
+	last := p.LastMove()
 	switch rejected := p.Rejected(); {
 	case p.Queue == "unschedulable" && len(rejected) > 0:
 		text += "rejected by " + strings.Join(rejected, ", ")

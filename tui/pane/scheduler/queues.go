@@ -149,7 +149,7 @@ func drawPods(s *pane.Sheet, f *pane.Frame, y int, pods []*view.SchedPod, st gri
 		on := pane.OnPod(pod.Pod)
 		on.Event, on.Kind = pod.Event, trace.SchedQueue
 		on.Words = fmt.Sprintf("Pod %s is in the %s queue, moved there by %s, %s so far.", pod.Pod, pod.Queue, pod.Cause, words.Count(pod.Attempts, "attempt"))
-		if last := pod.Moves[len(pod.Moves)-1]; last.Plugin != "" {
+		if last := pod.LastMove(); last.Plugin != "" {
 			on.Words = fmt.Sprintf("Pod %s is in the %s queue, moved there by %s; %s so far.", pod.Pod, pod.Queue, view.MovedBy(last.SchedQueueMove), words.Count(pod.Attempts, "attempt"))
 		}
 		if pod.Stay != nil {
