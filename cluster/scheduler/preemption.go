@@ -218,11 +218,12 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 // preempt marks a victim and deletes it; one that waits at Permit only has to give up its place.
 // One that is gone already is no error.
 //
-// Mirrors framework/preemption/executor.go PreemptPod.
+// Mirrors framework/preemption/executor.go PreemptPod. The Event is related to nothing there: what is handed over as the
+// related object is not of a type that the recorder's scheme knows.
 func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node string, patch []byte) error {
 	events := s.profileOf(preemptor).events
 	if w := s.waiting[victim.UID]; w != nil && w.preempt(defaultpreemption.Name, "preempted", t.Causes()) {
-		events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v (in kube-scheduler memory).", preemptor.UID, node)
+		events.Eventf(t, victim, nil, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v (in kube-scheduler memory).", preemptor.UID, node)
 		s.preempted(t, preemptor, victim)
 		return nil
 	}
@@ -231,7 +232,7 @@ func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node str
 		err = s.client.Delete(t, client.Pods, victim.Namespace, victim.Name, metav1.DeleteOptions{})
 	}
 	if err == nil {
-		events.Eventf(t, victim, preemptor, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
+		events.Eventf(t, victim, nil, corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", preemptor.UID, node)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil
