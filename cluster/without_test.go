@@ -82,6 +82,11 @@ func TestAProgramTakesTheSchedulersPlace(t *testing.T) {
 	if code := c.Exec(t.Context(), "kubectl wait --for=condition=Ready pod/web", control.Streams{}); code != 0 {
 		t.Errorf("exit status %d", code)
 	}
+	var why strings.Builder
+	_ = c.Exec(t.Context(), "kviz why pod/web", control.Streams{Out: &why})
+	if want := "Pod default/web was bound to node-2 by system:kube-scheduler (mine/v1, a program from outside): it did not say why"; !strings.Contains(why.String(), want) {
+		t.Errorf("%s\nwant %s", why.String(), want)
+	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}

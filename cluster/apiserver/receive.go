@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/authn"
@@ -31,6 +33,9 @@ func receive(on *request.Scope, r *request.Request, kind *registry.Kind) {
 	payload := &trace.Request{
 		Request: on.Number, Verb: r.Verb, Path: r.URL(), Resource: r.Resource.Resource, Subresource: r.Subresource,
 		Namespace: r.Namespace, Name: r.Name, User: user.Name, Client: r.Sender(), Patch: string(r.Patch),
+	}
+	if r.Peer != "" && (r.Subresource == "binding" || r.Resource.Resource == "bindings") {
+		payload.Agent, _, _ = strings.Cut(r.UserAgent, " ")
 	}
 	on.Bulk.Path = payload.Path
 	if r.Object != nil && !r.System {

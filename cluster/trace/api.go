@@ -61,6 +61,7 @@ type Request struct {
 	Name        string `json:",omitempty"`
 	User        string
 	Client      string  // who sent it: a lane name or a user agent
+	Agent       string  `json:",omitempty"` // of a binding from outside: what the program calls itself, "kube-scheduler/v1.37.1"
 	Body        *Object `json:",omitempty"`
 	Patch       string  `json:",omitempty"` // patch content, for patches
 }

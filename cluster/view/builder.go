@@ -68,7 +68,7 @@ func (s *State) share() *State {
 	n.Store.polls, n.Store.commits, n.Store.keys = s.Store.polls.copy(), s.Store.commits.copy(), s.Store.keys.copy()
 	n.Store.share(&s.Store)
 	n.Scheduler.pods, n.Scheduler.cycles = s.Scheduler.pods.copy(), s.Scheduler.cycles.copy()
-	n.Scheduler.others = s.Scheduler.others.copy()
+	n.Scheduler.others, n.Scheduler.assigned = s.Scheduler.others.copy(), s.Scheduler.assigned.copy()
 	n.Balancer.conns = s.Balancer.conns.copy()
 	clip(&n.kubeEvents)
 	clip(&n.ended)

@@ -136,7 +136,9 @@ func requestStage(b *Builder, e *trace.Event, p *trace.Stage) {
 		b.flowPassed(e, p.Flow)
 	}
 	if p.Proof != nil { // before, only that there are credentials was known
-		r.User = p.Proof.User
+		known := *r.Request // the event's own stays as it is
+		known.User = p.Proof.User
+		r.Request = &known
 	}
 	if p.Verdict == "refuse" {
 		r.Refused, r.Code, r.Message = p.Stage, p.Code, p.Note
@@ -180,7 +182,9 @@ func (b *Builder) commitOfRequest(e *trace.Event) {
 		return looked < 64
 	})
 	if number != 0 {
-		edit(b, b.s.active, number).Commit = e.ID
+		r := edit(b, b.s.active, number)
+		r.Commit = e.ID
+		b.assign(e, r)
 		b.s.Traffic.Stored++
 	}
 }

@@ -21,6 +21,9 @@ func (s *State) nodeChosen(o *Object) *Reason {
 	if pod.Annotations[corev1.MirrorPodAnnotationKey] != "" {
 		return sentence("%s is on %s because the kubelet there read it from a file (a static pod): no scheduler was asked", o.Ref, node)
 	}
+	if a := s.boundByOthers(o, node); a != nil {
+		return a
+	}
 	c := s.Scheduler.CycleOf(o.Ref.Key())
 	if c == nil || c.Decision == nil || c.Decision.Node != node || c.Bound.IsZero() {
 		if list := o.History(); list[0].Event == o.Created {

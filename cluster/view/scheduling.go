@@ -21,9 +21,10 @@ type Scheduler struct {
 	Configured   *trace.SchedConfiguration
 	ConfiguredBy trace.ID
 
-	others table[string, *OtherScheduler]
-	pods   table[string, *SchedPod]
-	cycles table[uint64, *Cycle]
+	others   table[string, *OtherScheduler]
+	pods     table[string, *SchedPod]
+	cycles   table[uint64, *Cycle]
+	assigned table[uint64, *Assignment] // bound by others
 }
 
 // serves are the schedulerNames that its profiles serve.

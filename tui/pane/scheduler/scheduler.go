@@ -110,8 +110,9 @@ func (p *Scheduler) draw(s *pane.Sheet, f *pane.Frame) {
 		y = drawTimes(s, y, c)
 		y = drawWalk(s, y, c)
 	} else {
-		y = s.Say(y, "No pod has been placed yet. When one waits, its scheduling cycle appears here: every node against every plugin.", theme.Muted)
+		y = drawAbsent(s, f, y)
 	}
+	y = drawAssigned(s, f, y)
 	if s.W() >= 130 {
 		left := s.W() / 2
 		a, b := s.Halves(left)
