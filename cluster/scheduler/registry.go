@@ -139,7 +139,7 @@ func newPodTopologySpread(s *Scheduler, args *config.PodTopologySpreadArgs) (fra
 	if err := validation.ValidatePodTopologySpreadArgs(nil, args); err != nil {
 		return nil, err
 	}
-	return &podtopologyspread.PodTopologySpread{Kinds: s.Kinds, Topology: s.cache.topology, Objects: s.objects, Args: args}, nil
+	return &podtopologyspread.PodTopologySpread{Kinds: s.Kinds, TopologyOf: s.cache.topology, Objects: s.objects, Args: args}, nil
 }
 
 func newInterPodAffinity(s *Scheduler, args *config.InterPodAffinityArgs) (framework.Plugin, error) {

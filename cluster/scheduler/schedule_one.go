@@ -63,11 +63,13 @@ func (s *Scheduler) scheduleOne(t *sim.Task, info *framework.QueuedPodInfo) {
 		s.noNode(t, state, info, err)
 		return
 	}
-	decided := t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(pod), Payload: &trace.Decision{
+	d := &trace.Decision{
 		Pod: framework.PodKey(pod), Node: res.node.Node.Name, Total: res.total,
 		Evaluated: res.evaluated, Feasible: res.feasible, TiedWith: res.tied, Skipped: res.feasible == 1, Like: s.alike(res),
 		Devices: s.profile.devicesOn(state, res.node.Node.Name),
-	}})
+	}
+	s.topology(state, info.PodInfo, res.node, d)
+	decided := t.Emit(trace.Event{Kind: trace.SchedDecision, Object: client.RefOf(pod), Payload: d})
 	info.Cause = decided
 	t.SetCauses(decided)
 	s.assumeAndBind(t, state, info, res)
@@ -156,6 +158,7 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 		s.runPostFilter(t, info, state, fit, d)
 		status = framework.NewStatus("", framework.Unschedulable, fit.Error())
 		d.Message, d.Reasons, d.Evaluated = fit.Error(), fit.Reasons(), fit.Diagnosis.Statuses.Len()
+		s.topology(state, info.PodInfo, nil, d)
 		if d.Nominated == "" {
 			d.Changes = s.changes(state, info.PodInfo, fit)
 		}

@@ -172,6 +172,50 @@ type Decision struct {
 	// Changes is, where no node fits, what would have to change on each, the smallest
 	// first: on all, or on as many as there are verdicts in the trace.
 	Changes []NodeChange `json:",omitempty"`
+
+	// Topology is how the pods are spread that the pod's spread constraints and its affinity to
+	// other pods are about, as the plugins counted them; Unlisted is how many more constraints there are.
+	Topology []TopologyConstraint `json:",omitempty"`
+	Unlisted int                  `json:",omitempty"`
+}
+
+// TopologyConstraint is a topologySpreadConstraint or a term of an affinity to other pods.
+type TopologyConstraint struct {
+	Plugin   string // PodTopologySpread or InterPodAffinity
+	What     string // one of the Topology… below
+	Hard     bool   `json:",omitempty"` // it rejects nodes; else it is about scores
+	Default  bool   `json:",omitempty"` // it is not the pod's own but a default constraint
+	Key      string // the label whose value says which nodes belong together
+	Selector string `json:",omitempty"` // the pods that count
+	Self     int    `json:",omitempty"` // 1: the pod itself counts where it goes
+	MaxSkew  int    `json:",omitempty"`
+	Min      int    `json:",omitempty"` // pods of the domain that has the fewest
+	Weight   int64  `json:",omitempty"` // of a preferred term
+	// First says that no pod is there that the affinity is about but for the pod itself, so that it
+	// may go anywhere.
+	First   bool             `json:",omitempty"`
+	Domains []TopologyDomain `json:",omitempty"` // by value
+	More    int              `json:",omitempty"` // domains that are not listed
+}
+
+// What a topology constraint is.
+const (
+	TopologySpread   = "spread"
+	TopologyNear     = "affinity"
+	TopologyAway     = "anti-affinity"
+	TopologyKeptAway = "anti-affinity of others" // pods that are there keep this one away
+	TopologyOthers   = "preferences of others"   // what pods that are there prefer of this one
+)
+
+// TopologyDomain is the nodes with one value of a label.
+type TopologyDomain struct {
+	Value   string
+	Nodes   int      `json:",omitempty"` // how many there are
+	Count   int      `json:",omitempty"` // pods that count
+	Pods    []string `json:",omitempty"` // some of them: namespace/name
+	Sum     int64    `json:",omitempty"` // of the weights of preferred terms
+	Refused bool     `json:",omitempty"` // the constraint rejects its nodes
+	Chosen  bool     `json:",omitempty"` // the node that was chosen belongs to it
 }
 
 // ClaimedDevice is a device that a ResourceClaim has got.

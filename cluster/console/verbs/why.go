@@ -116,6 +116,7 @@ func whyObject(inv *use, h *view.History, n objectName, full bool) (done bool, c
 	writeKeepers(inv.Out, depends)
 	writeRoom(inv.Out, s, o)
 	writeChanges(inv.Out, s, o)
+	writeTopology(inv.Out, s, o, full)
 	WriteWhy(inv.Out, h.Why(o.Changed), full)
 	writeTook(inv.Out, s, o)
 	return true, 0

@@ -28,7 +28,7 @@ type Scheduler struct {
 
 var about = pane.Info{
 	Name: "scheduler", Title: "Scheduler",
-	Kinds: []string{"change", "cycle", "decision", "filter", "move", "node", "pod", "point", "profile", "score", "second", "took"},
+	Kinds: []string{"change", "cycle", "decision", "domain", "filter", "move", "node", "pod", "point", "profile", "score", "second", "took"},
 	Means: "One scheduling cycle: the filters ask of every node whether it can run the pod, in order, and the first no ends the " +
 		"row. Nodes that remain are scored; a raw score is brought to 0…100, weighted, and summed. The highest sum wins. With " +
 		"one node left, scoring is skipped. Pods wait in three queues: active (to be placed now), backoff (tried lately, for a " +
@@ -174,7 +174,9 @@ func (p *Scheduler) scoreViews() (views []pane.View) {
 	} {
 		views = append(views, pane.View{Name: v[0], Means: v[1], Draw: p.draw})
 	}
-	return append(views, pane.View{Name: "plugins", Means: "plugins by extension point, with their weights", Draw: p.drawPlugins})
+	return append(views,
+		pane.View{Name: "domains", Means: "spread and affinity: the pods that count, by domain", Draw: p.drawDomains},
+		pane.View{Name: "plugins", Means: "plugins by extension point, with their weights", Draw: p.drawPlugins})
 }
 
 // brief shortens a plugin's name to the width of a column.
@@ -193,6 +195,14 @@ func brief(name string, w int) string {
 }
 
 func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
+	y = drawHead(s, f, y, c)
+	y = p.drawMatrix(s, f, y, c)
+	y = drawOutcome(s, f, y, c)
+	return drawTopology(s, y, c)
+}
+
+// drawHead draws what a cycle is: its number, its pod, the profile.
+func drawHead(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {
 	a := s.Row(y)
 	x := a.Text(0, 0, fmt.Sprintf("cycle %d  ", c.Number), theme.Muted)
 	x = a.Text(x, 0, c.Pod, theme.Name|grid.Bold)
@@ -218,9 +228,7 @@ func (p *Scheduler) drawCycle(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle
 		a.Fit(x+2, 0, room, with, theme.Muted)
 		s.Hot(x+2, y, min(grid.Width(with), room), pane.Subject{ID: "profile", Event: c.ConfiguredBy, Pod: c.Pod, Kind: trace.SchedConfigured, Words: means})
 	}
-	y++
-	y = p.drawMatrix(s, f, y, c)
-	return drawOutcome(s, f, y, c)
+	return y + 1
 }
 
 func (p *Scheduler) drawMatrix(s *pane.Sheet, f *pane.Frame, y int, c *view.Cycle) int {

@@ -38,13 +38,13 @@ const (
 	scoreKey  = "PreScore" + Name
 )
 
-// PodTopologySpread is the plugin. Kinds are those of the pods on nodes, Topology is that of the nodes
+// PodTopologySpread is the plugin. Kinds are those of the pods on nodes, TopologyOf gives that of the nodes
 // by a label, which scores need, and Objects are what default constraints are derived from.
 type PodTopologySpread struct {
-	Kinds    func() *framework.PodKinds
-	Topology func(key string) *framework.Topology
-	Objects  Objects
-	Args     *config.PodTopologySpreadArgs // nil: upstream's defaults
+	Kinds      func() *framework.PodKinds
+	TopologyOf func(key string) *framework.Topology
+	Objects    Objects
+	Args       *config.PodTopologySpreadArgs // nil: upstream's defaults
 }
 
 // systemDefaulted reports whether pods without constraints have the system's.

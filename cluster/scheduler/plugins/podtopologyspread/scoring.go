@@ -108,7 +108,7 @@ func (pl *PodTopologySpread) newScoreState(constraints []constraint, nodes []*fr
 	}
 	domains := make([]int, len(constraints))
 	for i := range constraints {
-		s.topologies[i] = pl.Topology(constraints[i].topologyKey)
+		s.topologies[i] = pl.TopologyOf(constraints[i].topologyKey)
 		if constraints[i].topologyKey != corev1.LabelHostname {
 			s.pods[i] = slices.Repeat([]int64{unknown}, s.topologies[i].Domains)
 		}
