@@ -48,6 +48,9 @@ type Config struct {
 
 	// Scheduler is kube-scheduler's configuration (--config); nil means upstream's defaults.
 	Scheduler []byte
+	// WhyAnnotation has kube-scheduler annotate pods that fit nowhere with what would have to change;
+	// experimental ([scheduler.WhyAnnotation]).
+	WhyAnnotation bool
 
 	// Without are the components that are not started, so that a program from outside can take
 	// their place: some of [Replaceable], in order.

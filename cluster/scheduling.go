@@ -65,7 +65,7 @@ func newScheduling(k *sim.Kernel, components *components, servers *apiServers, c
 	s.m = components.add("scheduler", lane, nil)
 	s.m.start = func(p *sim.Process) {
 		s.runs = scheduler.Start(p, servers.client(lane, authn.Component("kube-scheduler")), scheduler.Config{
-			Configuration: s.config, Limits: cfg.Limits, Exit: s.m.exit,
+			Configuration: s.config, Limits: cfg.Limits, WhyAnnotation: cfg.WhyAnnotation, Exit: s.m.exit,
 		})
 		s.m.leave = s.runs.Leave
 	}

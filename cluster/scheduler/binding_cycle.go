@@ -78,7 +78,7 @@ func (b *binding) permitted(t *sim.Task) *framework.Status {
 func (b *binding) expect(t *sim.Task) {
 	if pod := b.assumed; pod.Status.NominatedNodeName != b.node {
 		_, _ = b.s.client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType,
-			statusPatch(pod, map[string]any{"nominatedNodeName": b.node}), "status")
+			statusPatch(pod, map[string]any{"nominatedNodeName": b.node}, ""), "status")
 	}
 }
 

@@ -96,7 +96,8 @@ func (s *Scheduler) condition(t *sim.Task, pod *corev1.Pod, cond corev1.PodCondi
 		if c.Status == cond.Status {
 			cond.LastTransitionTime = c.LastTransitionTime
 		}
-		if c.Status == cond.Status && c.Reason == cond.Reason && c.Message == cond.Message && c.ObservedGeneration == cond.ObservedGeneration {
+		if c.Status == cond.Status && c.Reason == cond.Reason && c.Message == cond.Message && c.ObservedGeneration == cond.ObservedGeneration &&
+			(s.why == "" || s.why == pod.Annotations[WhyAnnotation]) {
 			return map[string]any{}
 		}
 	}

@@ -204,7 +204,7 @@ func (s *Scheduler) evict(t *sim.Task, preemptor, victim *corev1.Pod, node strin
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
 		Message:            schedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
 		LastTransitionTime: client.Now(t), ObservedGeneration: victim.Generation,
-	}}})
+	}}}, "")
 	causes := t.Causes()
 	s.process.Go("preempt "+framework.PodKey(victim), func(t *sim.Task) {
 		t.SetCauses(causes...)
@@ -243,7 +243,7 @@ func (s *Scheduler) preempt(t *sim.Task, preemptor, victim *corev1.Pod, node str
 // patchStatus changes a pod's status in a task of its own, so that the next pod
 // need not wait; if it fails, the next attempt brings another.
 func (s *Scheduler) patchStatus(t *sim.Task, pod *corev1.Pod, status map[string]any) {
-	patch, causes := statusPatch(pod, status), t.Causes()
+	patch, causes := statusPatch(pod, status, s.why), t.Causes()
 	s.process.Go("status "+framework.PodKey(pod), func(t *sim.Task) {
 		t.SetCauses(causes...)
 		_ = t.HandleCrashOn(client.RefOf(pod), "the status of the pod", func() {
@@ -252,8 +252,13 @@ func (s *Scheduler) patchStatus(t *sim.Task, pod *corev1.Pod, status map[string]
 	})
 }
 
-func statusPatch(pod *corev1.Pod, status map[string]any) []byte {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
+// statusPatch is a patch of a pod's status; why is the annotation that goes with it, "" if none does.
+func statusPatch(pod *corev1.Pod, status map[string]any, why string) []byte {
+	of := map[string]any{"uid": pod.UID}
+	if why != "" {
+		of["annotations"] = map[string]string{WhyAnnotation: why}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": of, "status": status})
 	if err != nil {
 		panic("scheduler: a pod's status does not marshal: " + err.Error())
 	}

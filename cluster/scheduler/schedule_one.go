@@ -162,12 +162,17 @@ func (s *Scheduler) noNode(t *sim.Task, state *framework.CycleState, info *frame
 		if d.Nominated == "" {
 			d.Changes = s.changes(state, info.PodInfo, fit)
 		}
+		if s.cfg.WhyAnnotation {
+			s.why = whyUnschedulable(info.PodInfo, d, &fit.Diagnosis.Statuses)
+			defer func() { s.why = "" }() // whatever panics
+		}
 	case errors.Is(err, errNoNodes):
 		status = framework.NewStatus("", framework.UnschedulableAndUnresolvable, err.Error())
 	}
 	info.Cause = t.Emit(trace.Event{Kind: trace.SchedDecision, Object: info.Ref, Payload: d})
 	t.SetCauses(info.Cause)
 	s.failed(t, info, status, err, false)
+	s.why = "" // it is not for the pods whose nominations end
 	s.nominate(t, info, d)
 }
 

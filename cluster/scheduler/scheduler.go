@@ -64,6 +64,9 @@ type Config struct {
 	Lease string
 	// Host is the machine that it runs on, for its Events; default: the control plane's.
 	Host string
+	// WhyAnnotation has it annotate a pod that fits nowhere with why, and with what would have to
+	// change ([WhyAnnotation]); experimental.
+	WhyAnnotation bool
 	// NoElection starts scheduling without winning the Lease first.
 	NoElection bool
 	// Name is the schedulerName of the first profile; it is filled in.
@@ -156,6 +159,8 @@ type Scheduler struct {
 	// all nodes get their turn although only some are looked at.
 	nextStart int
 	scratch   scratch
+	// why is the annotation of the pod whose cycle ends without a node; "" is none.
+	why string
 }
 
 // Check says what is wrong with a configuration that could be read: a plugin that does not

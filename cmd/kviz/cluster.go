@@ -41,6 +41,7 @@ type shape struct {
 	epoch   string
 	sched   string
 	without []string
+	why     bool
 }
 
 // What a command's clusters have as virtual time 0 unless --epoch says otherwise.
@@ -66,6 +67,7 @@ func (s *shape) register(f *pflag.FlagSet, speed, epoch string) {
 	f.IntVar(&s.burst, "kube-api-burst", 0, "requests that such a client may send at once after a rest (0: 30 and 100)")
 	f.StringVar(&s.sched, "scheduler-config", "", "kube-scheduler's configuration, a KubeSchedulerConfiguration in a `FILE`")
 	f.StringSliceVar(&s.without, "without", nil, "`COMPONENTS` not to start, so that programs of yours can take their places: scheduler, controller-manager")
+	f.BoolVar(&s.why, "experimental-why-annotation", false, "annotate pods that fit nowhere with what would have to change (kviz help scheduler)")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.epoch, "epoch", epoch, "the cluster's date when its time begins: now, or a time as 2026-01-01T00:00:00Z")
 	f.StringVar(&s.record, "trace", "", "write a recording to this `FILE`")
@@ -107,6 +109,7 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 		return cfg, &usageError{text: fmt.Sprintf("--kube-api-burst %d: want 1 or more, or 0 for 30 and 100", s.burst)}
 	}
 	cfg.Limits = throttle.Limits{QPS: s.qps, Burst: s.burst}
+	cfg.WhyAnnotation = s.why
 	if s.sched != "" {
 		var err error
 		if cfg.Scheduler, err = os.ReadFile(s.sched); err == nil {
