@@ -149,12 +149,11 @@ func newInterPodAffinity(s *Scheduler, args *config.InterPodAffinityArgs) (frame
 	return &interpodaffinity.InterPodAffinity{Cluster: s, Args: args}, nil
 }
 
-// newVolumeBinding leaves out bindTimeoutSeconds and shape, which say nothing that the plugin does here.
 func newVolumeBinding(s *Scheduler, args *config.VolumeBindingArgs) (framework.Plugin, error) {
 	if err := validation.ValidateVolumeBindingArgs(nil, args); err != nil {
 		return nil, err
 	}
-	return volumebinding.New(s.objects, s, s.client), nil
+	return volumebinding.New(s.objects, s, s.client, args), nil
 }
 
 // newDynamicResources leaves out filterTimeout: see the plugin's allowance.

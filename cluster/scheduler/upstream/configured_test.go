@@ -159,6 +159,7 @@ func TestConfiguredCyclesAreUpstreams(t *testing.T) {
 		"hard pod affinity":       args("InterPodAffinity", "hardPodAffinityWeight: 60"),
 		"no hard pod affinity":    args("InterPodAffinity", "hardPodAffinityWeight: 0"),
 		"terms of others":         args("InterPodAffinity", "ignorePreferredTermsOfExistingPods: true"),
+		"shape of volumes":        args("VolumeBinding", "shape: [{utilization: 10, score: 1}, {utilization: 60, score: 10}, {utilization: 90, score: 3}]"),
 		"plugins off":             "profiles: [{plugins: {multiPoint: {disabled: [{name: TaintToleration}, {name: InterPodAffinity}]}, score: {disabled: [{name: ImageLocality}]}, filter: {disabled: [{name: NodePorts}]}}}]",
 		"weights":                 "profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 11}, {name: NodeResourcesFit, weight: 4}]}, multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}}]",
 		"scores without PreScore": "profiles: [{plugins: {preScore: {disabled: [{name: ImageLocality}, {name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}, {name: NodeAffinity}]}}}]",
@@ -168,7 +169,7 @@ func TestConfiguredCyclesAreUpstreams(t *testing.T) {
 			p := configure(file)
 			rejected, scored := 0, 0
 			for i := range *cases {
-				c := class{name: "configured", core: true, spread: i%2 == 0, affinity: i%3 > 0, replicated: true, gpus: true}
+				c := class{name: "configured", core: true, spread: i%2 == 0, affinity: i%3 > 0, replicated: true, gpus: true, volumes: strings.Contains(file, "VolumeBinding")}
 				r, s, _, _ := cycles(t, *first+uint64(i), c, p, map[string]int{})
 				rejected, scored = rejected+r, scored+s
 			}

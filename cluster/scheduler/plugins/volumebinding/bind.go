@@ -17,11 +17,8 @@ import (
 	"kviz/cluster/sim"
 )
 
-// A binding waits so long for its claims, and looks so often.
-const (
-	bindTimeout = 10 * time.Minute
-	pollPeriod  = time.Second
-)
+// pollPeriod is how often a binding looks at its claims.
+const pollPeriod = time.Second
 
 // PreBind writes the choice, and waits until all claims are bound.
 //
@@ -38,7 +35,10 @@ func (pl *VolumeBinding) PreBind(t *sim.Task, cs *framework.CycleState, pod *cor
 	if err := pl.write(t, c); err != nil {
 		return framework.AsStatus(Name, err)
 	}
-	for end := t.Now().Add(bindTimeout); ; {
+	for end := t.Now().Add(pl.timeout); ; {
+		if !t.Now().Before(end) {
+			return framework.AsStatus(Name, fmt.Errorf("binding volumes: %w", context.DeadlineExceeded))
+		}
 		t.Sleep(pollPeriod)
 		done, err := pl.check(pod, c)
 		if err == nil && !done && !t.Now().Before(end) {

@@ -15,6 +15,7 @@ import (
 	csitrans "k8s.io/csi-translation-lib"
 	csiplugins "k8s.io/csi-translation-lib/plugins"
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/scheduler/framework"
 )
@@ -205,6 +206,27 @@ func migrated(csiNode *storagev1.CSINode, plugin string) bool {
 	return csiNode != nil && slices.Contains(strings.Split(csiNode.Annotations[corev1.MigratedPluginsAnnotationKey], ","), plugin)
 }
 
+const maxUtilization = 100
+
+// line is the shape's score of a percentage, between its points on a straight line.
+//
+// Mirrors framework/plugins/helper/shape_score.go BuildBrokenLinearFunction.
+func (pl *VolumeBinding) line(used int64) int64 {
+	const scale = framework.MaxNodeScore / config.MaxCustomPriorityScore
+	for i, p := range pl.shape {
+		x, y := int64(p.Utilization), int64(p.Score)*scale
+		switch {
+		case used > x:
+			continue
+		case i == 0:
+			return y
+		}
+		x0, y0 := int64(pl.shape[i-1].Utilization), int64(pl.shape[i-1].Score)*scale
+		return y0 + (y-y0)*(used-x0)/(x-x0)
+	}
+	return int64(pl.shape[len(pl.shape)-1].Score) * scale
+}
+
 // PreScore skips a pod that has nothing to bind: it would have 0 on every node.
 func (*VolumeBinding) PreScore(cs *framework.CycleState, _ *corev1.Pod, _ []*framework.NodeInfo) *framework.Status {
 	if s := framework.Read[*state](cs, Name); s == nil || !s.toScore {
@@ -213,11 +235,11 @@ func (*VolumeBinding) PreScore(cs *framework.CycleState, _ *corev1.Pod, _ []*fra
 	return nil
 }
 
-// Score prefers nodes whose volumes fit closely, and those whose drivers have the most room for
-// new ones: 100 less the percentage that is used, averaged over classes.
+// Score rates nodes by the percentage that is used, of their volumes or of the room that their
+// drivers have for new ones: by default by 100 less it, averaged over classes.
 //
-// Mirrors volume_binding.go Score and scorer.go, with the default shape (0 % is 100, 100 % is 0).
-func (*VolumeBinding) Score(cs *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
+// Mirrors volume_binding.go Score and scorer.go.
+func (pl *VolumeBinding) Score(cs *framework.CycleState, _ *corev1.Pod, node *framework.NodeInfo) int64 {
 	c := framework.Read[*state](cs, Name).nodes[node.Node.Name]
 	if c == nil {
 		return 0
@@ -246,9 +268,11 @@ func (*VolumeBinding) Score(cs *framework.CycleState, _ *corev1.Pod, node *frame
 	}
 	var sum int64
 	for _, a := range classes {
+		used := int64(maxUtilization)
 		if a.capacity > 0 && a.requested <= a.capacity {
-			sum += framework.MaxNodeScore - a.requested*framework.MaxNodeScore/a.capacity
+			used = a.requested * maxUtilization / a.capacity
 		}
+		sum += pl.line(used)
 	}
 	n := int64(len(classes))
 	return (2*sum + n) / (2 * n) // rounded

@@ -18,6 +18,7 @@ package volumebinding
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -25,6 +26,7 @@ import (
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/component-helpers/storage/ephemeral"
 	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kviz/cluster/client"
 	"kviz/cluster/scheduler/framework"
@@ -74,13 +76,16 @@ type VolumeBinding struct {
 	Cluster Cluster
 	Client  client.Interface
 
+	timeout time.Duration                  // how long a binding waits for its claims
+	shape   []config.UtilizationShapePoint // what a node gets for how much is used
+
 	volumes assumed[*corev1.PersistentVolume]
 	claims  assumed[*corev1.PersistentVolumeClaim]
 }
 
 // New makes the plugin, whose choices nobody has reserved yet.
-func New(s Storage, c Cluster, api client.Interface) *VolumeBinding {
-	pl := &VolumeBinding{Storage: s, Cluster: c, Client: api}
+func New(s Storage, c Cluster, api client.Interface, args *config.VolumeBindingArgs) *VolumeBinding {
+	pl := &VolumeBinding{Storage: s, Cluster: c, Client: api, timeout: seconds(args.BindTimeoutSeconds), shape: args.Shape}
 	pl.volumes = newAssumed(func(key string) (*corev1.PersistentVolume, error) { return s.Volume(key) })
 	pl.claims = newAssumed(func(key string) (*corev1.PersistentVolumeClaim, error) {
 		namespace, name := split(key)
@@ -88,6 +93,9 @@ func New(s Storage, c Cluster, api client.Interface) *VolumeBinding {
 	})
 	return pl
 }
+
+// seconds is at most some years: what a configuration says need not fit into a duration.
+func seconds(n int64) time.Duration { return time.Duration(min(n, 1<<30)) * time.Second }
 
 // state is a pod's claims, and what was found for them on each node.
 type state struct {
