@@ -171,7 +171,8 @@ func (n *nodeState) status(now time.Time) corev1.NodeStatus {
 		Addresses: []corev1.NodeAddress{
 			{Type: corev1.NodeInternalIP, Address: kl.cfg.Address}, {Type: corev1.NodeHostName, Address: kl.cfg.Node},
 		},
-		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
+		DaemonEndpoints:  corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
+		DeclaredFeatures: declaredFeatures(acts),
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: machineID(kl.cfg.Node, 1), SystemUUID: machineID(kl.cfg.Node, 2), BootID: machineID(kl.cfg.Node, 3),
 			KernelVersion: "6.12.0-kviz", OSImage: "kviz (simulated)", ContainerRuntimeVersion: runtime.Version,

@@ -3,7 +3,7 @@
 //
 // What a pod asks for is upstream's to say (k8s.io/component-helpers/nodedeclaredfeatures). Of the features
 // that are on by default there is one: a restart rule with the action RestartAllContainers. The kubelets
-// here declare nothing, since they do not act on it.
+// here declare nothing, since they act on none (kubelet/declared.go).
 //
 // Mirrors pkg/scheduler/framework/plugins/nodedeclaredfeatures.
 // Start reading at [NodeDeclaredFeatures.Filter].
