@@ -119,6 +119,8 @@ func (e *env) do(t *sim.Task, f []string) {
 		clienttest.Must(client.Create(t, e.c, client.Pods, "demo", pod(f[1], flags(f[2:]))))
 	case "class", "claim", "volume", "bind", "limit", "claims":
 		e.storage(t, f)
+	case "devices", "device-class", "taint-device", "resource-claim", "taken":
+		e.devices(t, f)
 	case "budget": // budget NAME LABEL allowed=N: for the pods with the label
 		key, value, _ := strings.Cut(f[2], ":")
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: f[1]}}
@@ -238,6 +240,10 @@ func pod(name string, f map[string]string) *corev1.Pod {
 			c.Image = v
 		case "claim":
 			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: v, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v}}})
+		case "devices": // the names of its ResourceClaims
+			for _, name := range list(v) {
+				p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimName: &name})
+			}
 		case "labels":
 			key, value, _ := strings.Cut(v, ":")
 			p.Labels = map[string]string{key: value}
@@ -359,6 +365,12 @@ func (e *env) tell() string {
 					out.WriteString(", as " + p.Like + " before it: next best of that cycle")
 				} else if p.Skipped {
 					out.WriteString(", the only one: not scored")
+				}
+				for _, d := range p.Devices {
+					fmt.Fprintf(&out, "; %s %s: %s/%s", d.Claim, d.Request, d.Pool, d.Device)
+					if d.Before {
+						out.WriteString(" (already)")
+					}
 				}
 				if len(p.TiedWith) > 0 {
 					slices.Sort(p.TiedWith)

@@ -177,7 +177,7 @@ func explainSchedQueue(e *trace.Event, p *trace.SchedQueueMove) string {
 	case "unschedulable":
 		return fmt.Sprintf("%s fits nowhere; it waits until something changes that could help%s", p.Pod, why)
 	case "gated":
-		return fmt.Sprintf("%s has scheduling gates: the scheduler does not look at it%s", p.Pod, why)
+		return fmt.Sprintf("%s is gated: the scheduler does not look at it yet%s", p.Pod, why)
 	case "":
 		return fmt.Sprintf("%s leaves the scheduler's queues%s", p.Pod, why)
 	}
@@ -222,9 +222,23 @@ func explainDecision(e *trace.Event, p *trace.Decision) string {
 	case p.Like != "":
 		return fmt.Sprintf("%s goes to %s: as %s before it, which is alike: next best of that cycle", p.Pod, p.Node, p.Like)
 	case p.Skipped:
-		return fmt.Sprintf("%s goes to %s, the only node that fits", p.Pod, p.Node)
+		return fmt.Sprintf("%s goes to %s, the only node that fits%s", p.Pod, p.Node, devicesOf(p))
 	case len(p.TiedWith) > 0:
-		return fmt.Sprintf("%s goes to %s with %d points, drawn by lot against %s", p.Pod, p.Node, p.Total, some(p.TiedWith, 3))
+		return fmt.Sprintf("%s goes to %s with %d points, drawn by lot against %s%s", p.Pod, p.Node, p.Total, some(p.TiedWith, 3), devicesOf(p))
 	}
-	return fmt.Sprintf("%s goes to %s: %d points, the most of %s that fit", p.Pod, p.Node, p.Total, count(p.Feasible, "node"))
+	return fmt.Sprintf("%s goes to %s: %d points, the most of %s that fit%s", p.Pod, p.Node, p.Total, count(p.Feasible, "node"), devicesOf(p))
+}
+
+// devicesOf says which devices the pod's claims get with the decision.
+func devicesOf(p *trace.Decision) string {
+	var of []string
+	for _, d := range p.Devices {
+		of = append(of, deviceName(d))
+	}
+	return tail("; its claims get ", some(of, 3))
+}
+
+// deviceName is a device as people call it: where it is, and whose driver's.
+func deviceName(d trace.ClaimedDevice) string {
+	return fmt.Sprintf("%s/%s of %s", d.Pool, d.Device, d.Driver)
 }

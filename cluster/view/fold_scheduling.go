@@ -23,6 +23,9 @@ func init() {
 	on(trace.SchedStay, schedStay)
 	on(trace.SchedCycle, schedCycle)
 	on(trace.SchedPoint, func(b *Builder, e *trace.Event, p *trace.ExtensionPoint) {
+		if p.Point == preEnqueue {
+			gate(b, p)
+		}
 		if c := b.cycle(e, p.Pod); c != nil {
 			c.points = append(c.points, PointRun{p, e.ID})
 		}
@@ -53,6 +56,22 @@ func init() {
 			c.Bind, c.Bound, c.BoundAt = p, e.ID, e.At
 		}
 	})
+}
+
+// preEnqueue is the extension point before a pod is in a queue.
+const preEnqueue = "PreEnqueue"
+
+// gate remembers which plugin keeps a pod out of the active queue; one that all let pass has a note of none.
+func gate(b *Builder, p *trace.ExtensionPoint) {
+	by, why := "", ""
+	if p.Note != "" && len(p.Plugins) == 1 {
+		by, why = p.Plugins[0], p.Note
+	}
+	if by == "" && b.s.Scheduler.Pod(p.Pod) == nil {
+		return
+	}
+	x := edit(b, b.s.Scheduler.pods, p.Pod)
+	x.Gate, x.GatedBy = why, by
 }
 
 func schedQueue(b *Builder, e *trace.Event, p *trace.SchedQueueMove) {

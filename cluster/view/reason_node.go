@@ -40,6 +40,13 @@ func (s *State) nodeChosen(o *Object) *Reason {
 	slices.SortStableFunc(a.From, func(x, y Keeper) int { // the one that was chosen first
 		return strings.Compare(after(x.What, node), after(y.What, node))
 	})
+	for _, d := range c.Decision.Devices {
+		why := fmt.Sprintf("gets %s for the request %s", deviceName(d), d.Request)
+		if d.Before {
+			why = fmt.Sprintf("has %s for the request %s", deviceName(d), d.Request)
+		}
+		a.From = append(a.From, Keeper{What: "claim " + d.Claim, Why: why, Good: true, Event: c.Decided})
+	}
 	for _, f := range c.Filters() {
 		if !f.Feasible() {
 			a.From = append(a.From, Keeper{What: f.Node, Why: "rejected by " + f.By + tail(": ", strings.Join(f.Reasons, ", ")), Event: f.Event})

@@ -53,6 +53,11 @@ func (s *State) podPending(o *Object) *Reason {
 		}
 		return a
 	}
+	if q := s.Scheduler.Pod(o.Ref.Key()); q != nil && q.Queue == "gated" && q.GatedBy == "DynamicResources" {
+		a := sentence("%s%s", is, q.Gate)
+		a.From = append(a.From, Keeper{What: q.GatedBy, Why: "keeps it out of the scheduler's queue until that changes", Event: q.Event})
+		return a
+	}
 	c := s.Scheduler.CycleOf(o.Ref.Key())
 	if c != nil && c.Permit != nil && c.Permit.State == trace.PermitRejected {
 		a := sentence("%sit was rejected at Permit%s: %s", is, tail(" by ", c.Permit.By), c.Permit.Message)

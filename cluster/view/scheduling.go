@@ -103,9 +103,11 @@ type SchedPod struct {
 	Queue    string // active, backoff, unschedulable, gated; permit of one that has its node and waits for a plugin
 	Cause    string // what moved it there: "EventUnscheduledPodAdd"
 	Attempts int
-	Came     time.Duration // into the queues, whichever it was in since
-	Since    time.Duration
-	Event    trace.ID
+	// Gate is why a plugin keeps it out of the active queue, GatedBy which one.
+	Gate, GatedBy string
+	Came          time.Duration // into the queues, whichever it was in since
+	Since         time.Duration
+	Event         trace.ID
 
 	Permit *trace.PermitWait // what it waits for in permit; else nil
 

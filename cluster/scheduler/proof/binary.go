@@ -16,7 +16,10 @@ func Build(ctx context.Context, folder string) (path string, err error) {
 		return "", fmt.Errorf("the version of Kubernetes: %w", err)
 	}
 	path = filepath.Join(folder, "kube-scheduler")
-	stamp := "-X k8s.io/component-base/version.gitVersion=" + strings.TrimSpace(string(version))
+	stamp := ""
+	for _, of := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} { // hack/lib/version.sh
+		stamp += " -X " + of + ".gitVersion=" + strings.TrimSpace(string(version))
+	}
 	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags", stamp, "-o", path, "k8s.io/kubernetes/cmd/kube-scheduler").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build kube-scheduler: %w\n%s", err, out)
 	}

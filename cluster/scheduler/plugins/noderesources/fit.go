@@ -50,7 +50,12 @@ type Fit struct {
 func (*Fit) Name() string { return Name }
 
 // SignPod: what is requested.
-func (*Fit) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+func (f *Fit) SignPod(pod *corev1.Pod) ([]framework.SignFragment, *framework.Status) {
+	for name, n := range framework.PodRequests(pod).ScalarResources { // any order: is there one?
+		if n != 0 && f.Class != nil && f.Class(name) != nil {
+			return nil, framework.NewStatus(Name, framework.Unschedulable, "signature disabled when dra extended resources are used in the cluster")
+		}
+	}
 	return framework.SignResources(pod), nil
 }
 

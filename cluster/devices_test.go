@@ -1,0 +1,18 @@
+package cluster_test
+
+import (
+	"testing"
+
+	"kviz/cluster"
+	"kviz/raftstore/steady"
+)
+
+// Devices as an administrator meets them, whose drivers are kubectl: testdata/devices.txt is what is typed and
+// what is seen.
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "devices", typed(t, c, "testdata/devices.txt", uncertain))
+	})
+}
