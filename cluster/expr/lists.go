@@ -51,12 +51,18 @@ var lists = map[reflect.Type]map[string]extra{
 		"recent":  list((*view.Controller).Recent),
 	},
 	reflect.TypeFor[*view.Scheduler](): {
+		"assigned":     list((*view.Scheduler).Assigned),
+		"others":       list((*view.Scheduler).Others),
 		"recentCycles": list((*view.Scheduler).RecentCycles),
+	},
+	reflect.TypeFor[*view.SchedPod](): {
+		"rejected": list((*view.SchedPod).Rejected),
 	},
 	reflect.TypeFor[*view.Request](): {
 		"spans": list((*view.Request).Spans),
 	},
 	reflect.TypeFor[*view.Cycle](): {
+		"changed":   list((*view.Cycle).Changed),
 		"filters":   list((*view.Cycle).Filters),
 		"nodeNames": list((*view.Cycle).NodeNames),
 		"points":    list((*view.Cycle).Points),

@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/client/clienttest"
 	"kviz/cluster/scheduler"
 	"kviz/cluster/scheduler/framework"
+	"kviz/cluster/sim"
 )
 
 // witness is a Reserve plugin that judges each node that a pod gets, by nothing but what the scheduler
@@ -33,7 +34,10 @@ func (w *witness) errorf(format string, args ...any) {
 
 func (*witness) Name() string { return "Witness" }
 
-func (*witness) Unreserve(*framework.CycleState, *corev1.Pod, string) {}
+func (*witness) Unreserve(*sim.Task, *framework.CycleState, *corev1.Pod, string) {}
+
+// The witness judges at Reserve only as long as it is such a plugin.
+var _ framework.ReservePlugin = (*witness)(nil)
 
 func (w *witness) Reserve(_ *framework.CycleState, pod *corev1.Pod, name string) *framework.Status {
 	w.did["profile "+pod.Spec.SchedulerName]++

@@ -24,7 +24,7 @@ var asks = map[string]string{
 	"Permit":     "may the pod be bound, or has it to wait?",
 	"PreBind":    "what must be done before the binding is written?",
 	"Bind":       "write the binding",
-	"PostBind":   "the binding is written: what is to be told?",
+	"PostBind":   "the binding is written: who wants to know?",
 }
 
 // profileName says with which profile a cycle ran, shortly and in a sentence.
