@@ -6,7 +6,7 @@
 // (WithPlugin of cmd/kube-scheduler/app). A profile that does not name it does not have it.
 // A rejected pod is tried again when its labels change, or after five minutes.
 //
-// Nothing is simplified. Start reading at [WaitForApproval.Permit].
+// Start reading at [WaitForApproval.Permit].
 package waitforapproval
 
 import (
