@@ -24,6 +24,7 @@ var realTime = map[string]string{
 	"cluster/sim/kernel_test.go":            "what the kernel waits for is a goroutine beside it",
 	"cluster/soak_clients_test.go":          aSocket,
 	"cluster/soak_test.go":                  aSocket,
+	"cluster/without_test.go":               aSocket,
 
 	"cluster/controller/clusterroleaggregation/upstream_test.go": upstreamsClock,
 	"cluster/controller/job/upstream_test.go":                    upstreamsClock,
