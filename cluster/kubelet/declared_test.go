@@ -8,7 +8,7 @@ import (
 	"k8s.io/component-helpers/nodedeclaredfeatures/types"
 )
 
-// Whoever follows another version of Kubernetes decides about each feature that is new there.
+// A change to another version of Kubernetes needs a decision about each feature that is new there.
 func TestEachFeatureIsDecidedAbout(t *testing.T) {
 	known := map[string]bool{}
 	for _, f := range features.AllFeatures {

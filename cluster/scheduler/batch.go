@@ -16,7 +16,7 @@ import (
 const maxBatchAge = 500 * time.Millisecond
 
 // batch keeps the other nodes that a cycle rated. The next pod takes the best of them, without a
-// look at the rest, if it is alike and follows at once; the node of the pod before it is rated anew
+// look at the rest, if it is alike and follows at once; the node of the pod before it is rated again
 // if it still has room.
 //
 // What alike is, the plugins say ([framework.SignPlugin]). Profiles with the system's default spread

@@ -9,7 +9,7 @@ import (
 
 // writeTopology writes how the pods are spread that a pod's constraints and affinities are about, as
 // its last cycle counted them, and which domains are refused. Default constraints, which never
-// refuse, are told in full answers only.
+// refuse, stand in full answers only.
 func writeTopology(w io.Writer, s *view.State, o *view.Object, full bool) {
 	if o.Ref.Kind != "Pod" {
 		return
