@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -174,6 +175,7 @@ func alone(t *testing.T, path string) (said string) {
 	must(t, err)
 	copied := filepath.Join(t.TempDir(), "copy.db") // bbolt does not let go of a file at which it panicked
 	must(t, os.WriteFile(copied, data, 0o600))
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // bbolt reads beyond the end of a truncated file
 	defer func() {
 		if p := recover(); p != nil {
 			said = fmt.Sprint("panics: ", p)
