@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/beside"
 )
 
 // The binary is a kube-scheduler of the version whose packages kviz imports, and it has the name by which
 // RBAC knows it.
 func TestTheBinaryIsTheRealOne(t *testing.T) {
-	path, err := Build(t.Context(), t.TempDir())
+	path, err := beside.Build(t.Context(), t.TempDir(), "kube-scheduler")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,22 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"kviz/cluster"
+	"kviz/cluster/beside"
 	"kviz/cluster/trace"
 	"kviz/raftstore/steady"
 )
@@ -29,12 +24,7 @@ const namespace = "default"
 
 // side is an API server of kviz with one scheduler: kviz' own, or kube-scheduler's binary. There are no
 // controllers and no kubelets: what those would do, the story does by itself, on both sides alike.
-type side struct {
-	name string
-	c    *cluster.Cluster
-	api  kubernetes.Interface
-	conf string // the kubeconfig of system:kube-scheduler, where its place is free
-}
+type side struct{ *beside.Side }
 
 // boot starts the API server of a side, with kviz' own scheduler unless its place is to be free.
 func boot(t *testing.T, name string, free bool) *side {
@@ -44,74 +34,13 @@ func boot(t *testing.T, name string, free bool) *side {
 		without = append(without, trace.CompScheduler)
 	}
 	// Faster than the machine's clock, so that nobody waits for the modelled times of the store.
-	s := serve(t, name, cluster.Config{Seed: 1, Bare: true, Nodes: -1, Speed: 20, Without: without})
+	s := &side{beside.Serve(t, name, cluster.Config{Seed: 1, Bare: true, Nodes: -1, Speed: 20, Without: without})}
 	// What the ServiceAccount controller would make.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := s.api.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+	if _, err := s.API.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// serve boots a cluster that programs reach.
-func serve(t *testing.T, name string, shape cluster.Config) *side {
-	t.Helper()
-	c, err := cluster.Boot(t.Context(), shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Errorf("%s: the run ended badly: %v", name, err)
-		}
-	})
-	if err := c.WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	l, err := c.Listen(0, filepath.Join(dir, "admin.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	s := &side{name: name, c: c, conf: filepath.Join(dir, "scheduler.conf")}
-	if slices.Contains(shape.Without, trace.CompScheduler) {
-		if err := c.Lend(l, trace.CompScheduler, s.conf); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", l.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.QPS, cfg.WarningHandler = -1, rest.NoWarnings{}
-	if s.api, err = kubernetes.NewForConfig(cfg); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// run starts kube-scheduler's binary in the free place, until the test ends.
-func (s *side) run(t *testing.T, binary string, flags ...string) {
-	t.Helper()
-	var said strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{
-		"--kubeconfig=" + s.conf, "--authentication-kubeconfig=" + s.conf, "--authorization-kubeconfig=" + s.conf, "--secure-port=0",
-		"--kube-api-qps=1000", "--kube-api-burst=1000",
-	}, flags...)...)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Cancel()
-		_ = cmd.Wait() // it was stopped
-		if t.Failed() {
-			text := said.String()
-			t.Logf("kube-scheduler said last:\n%s", text[max(0, len(text)-4000):])
-		}
-	})
 }
 
 // fate is what became of a pod.
@@ -124,7 +53,7 @@ type fate struct {
 
 // fates are those of all pods.
 func (s *side) fates(ctx context.Context) (map[string]fate, error) {
-	list, err := s.api.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	list, err := s.API.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +77,7 @@ var uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // said are the Events about each pod, each once, without what no two runs have in common.
 func (s *side) said(ctx context.Context) (map[string][]string, error) {
-	list, err := s.api.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
+	list, err := s.API.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +110,7 @@ func (s *side) settle(t *testing.T) {
 		probe.Spec.NodeSelector = map[string]string{"probe": "none"}
 		probe.Spec.PriorityClassName = "last"
 		s.do(t, func(ctx context.Context) error {
-			_, err := s.api.CoreV1().Pods(namespace).Create(ctx, probe, metav1.CreateOptions{})
+			_, err := s.API.CoreV1().Pods(namespace).Create(ctx, probe, metav1.CreateOptions{})
 			return err
 		})
 		s.await(t, "the scheduler answers", func(all map[string]fate) string {
@@ -197,7 +126,7 @@ func (s *side) settle(t *testing.T) {
 // await waits until nothing is missing of what the pods are to come to.
 func (s *side) await(t *testing.T, what string, missing func(map[string]fate) string) {
 	t.Helper()
-	steady.Await(t, s.name+": "+what, func() error {
+	steady.Await(t, s.Name+": "+what, func() error {
 		all, err := s.fates(t.Context())
 		if err != nil {
 			return err
@@ -212,7 +141,7 @@ func (s *side) await(t *testing.T, what string, missing func(map[string]fate) st
 func (s *side) do(t *testing.T, f func(context.Context) error) {
 	t.Helper()
 	if err := f(t.Context()); err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 }
 
@@ -220,7 +149,7 @@ func (s *side) do(t *testing.T, f func(context.Context) error) {
 func (s *side) remove(t *testing.T, name string) {
 	t.Helper()
 	s.do(t, func(ctx context.Context) error {
-		return s.api.CoreV1().Pods(namespace).Delete(ctx, name, *metav1.NewDeleteOptions(0))
+		return s.API.CoreV1().Pods(namespace).Delete(ctx, name, *metav1.NewDeleteOptions(0))
 	})
 }
 
@@ -232,7 +161,7 @@ func (s *side) starts(t *testing.T, name string, at metav1.Time) {
 		t.Fatal(err)
 	}
 	s.do(t, func(ctx context.Context) error {
-		_, err := s.api.CoreV1().Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err := s.API.CoreV1().Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 		return err
 	})
 }
@@ -241,9 +170,9 @@ func (s *side) starts(t *testing.T, name string, at metav1.Time) {
 func (s *side) decision(t *testing.T, name string) (last *trace.Decision) {
 	t.Helper()
 	s.do(t, func(context.Context) error {
-		return s.c.Kernel().Do(func() {
-			for pos, first := s.c.Trace().Len(), s.c.Trace().First(); pos > first && last == nil; pos-- {
-				if e := s.c.Trace().Get(pos - 1); e != nil && e.Kind == trace.SchedDecision {
+		return s.C.Kernel().Do(func() {
+			for pos, first := s.C.Trace().Len(), s.C.Trace().First(); pos > first && last == nil; pos-- {
+				if e := s.C.Trace().Get(pos - 1); e != nil && e.Kind == trace.SchedDecision {
 					if d, ok := e.Payload.(*trace.Decision); ok && d.Pod == namespace+"/"+name {
 						last = d
 					}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/cluster/beside"
+	"kviz/cluster/trace"
 	"kviz/raftstore/steady"
 )
 
@@ -44,7 +46,7 @@ func binary(t *testing.T) string {
 	if *built != "" {
 		return *built
 	}
-	path, err := Build(t.Context(), t.TempDir())
+	path, err := beside.Build(t.Context(), t.TempDir(), "kube-scheduler")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func (g *stage) both(t *testing.T, f func(s *side)) {
 func tell(t *testing.T, program string, seed uint64, all *tally) {
 	g := &stage{ours: boot(t, "kviz", false), real: boot(t, "kube-scheduler", true), all: all, tied: map[string]bool{}, heard: map[string][]string{}}
 	g.both(t, func(s *side) { s.do(t, func(ctx context.Context) error { return begin(ctx, s) }) })
-	g.real.run(t, program, "--leader-elect=false")
+	g.real.Run(t, trace.CompScheduler, program, "--leader-elect=false")
 	defer func() {
 		if t.Failed() {
 			t.Logf("the story:\n%s", strings.Join(g.told, "\n"))

@@ -36,7 +36,7 @@ var priorities = map[string]int32{"last": -1_000_000, "low": 10, "usual": 100, "
 func begin(ctx context.Context, s *side) error {
 	for name, value := range priorities {
 		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
-		if _, err := s.api.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+		if _, err := s.API.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (st *story) tell() step {
 		name := st.pods[st.draw.IntN(len(st.pods))]
 		st.pods = slices.DeleteFunc(st.pods, func(p string) bool { return p == name })
 		return step{"delete " + name, func(ctx context.Context, s *side) error {
-			err := s.api.CoreV1().Pods(namespace).Delete(ctx, name, *metav1.NewDeleteOptions(0))
+			err := s.API.CoreV1().Pods(namespace).Delete(ctx, name, *metav1.NewDeleteOptions(0))
 			return ignoreNotFound(err)
 		}, true}
 	case n <= 16:
@@ -105,16 +105,16 @@ func (st *story) addNode() step {
 		Status: corev1.NodeStatus{Capacity: room, Allocatable: room},
 	}
 	return step{"add " + name, func(ctx context.Context, s *side) error {
-		made, err := s.api.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		made, err := s.API.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
 		made.Status = n.Status
-		if made, err = s.api.CoreV1().Nodes().UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
+		if made, err = s.API.CoreV1().Nodes().UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
 		made.Spec.Taints = nil // the one that admission puts on every new node
-		_, err = s.api.CoreV1().Nodes().Update(ctx, made, metav1.UpdateOptions{})
+		_, err = s.API.CoreV1().Nodes().Update(ctx, made, metav1.UpdateOptions{})
 		return err
 	}, true}
 }
@@ -122,12 +122,12 @@ func (st *story) addNode() step {
 // change updates a node.
 func change(says, node string, frees bool, f func(*corev1.Node)) step {
 	return step{says, func(ctx context.Context, s *side) error {
-		n, err := s.api.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		n, err := s.API.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		f(n)
-		_, err = s.api.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
+		_, err = s.API.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
 		return err
 	}, frees}
 }
@@ -189,7 +189,7 @@ func (st *story) addPod() step {
 		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: int32(8080 + st.draw.IntN(2))}}
 	}
 	return step{fmt.Sprintf("add %s (%s)", name, p.Spec.PriorityClassName), func(ctx context.Context, s *side) error {
-		_, err := s.api.CoreV1().Pods(namespace).Create(ctx, p, metav1.CreateOptions{})
+		_, err := s.API.CoreV1().Pods(namespace).Create(ctx, p, metav1.CreateOptions{})
 		return err
 	}, false}
 }
