@@ -130,7 +130,7 @@ kubelet
 	Volume: name
 	VolumeMount: name mountPath subPath
 	VolumeProjection: secret downwardAPI configMap serviceAccountToken
-	VolumeSource: secret downwardAPI configMap projected
+	VolumeSource: secret downwardAPI configMap projected emptyDir
 proxy
 	ClientIPConfig: timeoutSeconds
 	ServicePort: name protocol port nodePort

@@ -54,10 +54,27 @@ func Describe(pod *corev1.Pod, c *corev1.Container, init bool) runtime.Container
 	for _, p := range c.Ports {
 		cfg.Ports = append(cfg.Ports, int(p.ContainerPort))
 	}
-	for _, m := range c.VolumeMounts {
-		cfg.Mounts = append(cfg.Mounts, runtime.Mount{Volume: m.Name, Path: path.Clean(m.MountPath), SubPath: m.SubPath})
-	}
+	cfg.Mounts = mounts(pod, c)
 	return cfg
+}
+
+// mounts are what the runtime is asked to mount into a container.
+func mounts(pod *corev1.Pod, c *corev1.Container) []runtime.Mount {
+	volumes := make(map[string]*corev1.Volume, len(pod.Spec.Volumes))
+	for i := range pod.Spec.Volumes {
+		volumes[pod.Spec.Volumes[i].Name] = &pod.Spec.Volumes[i]
+	}
+	var all []runtime.Mount
+	for _, m := range c.VolumeMounts {
+		of := runtime.Mount{Volume: m.Name, Path: path.Clean(m.MountPath), SubPath: m.SubPath}
+		if v := volumes[m.Name]; v != nil && v.EmptyDir != nil {
+			of.EmptyDir = true
+		} else if v != nil && v.HostPath != nil {
+			of.HostPath = path.Clean(v.HostPath.Path)
+		}
+		all = append(all, of)
+	}
+	return all
 }
 
 // finishes reports whether a container is there to do something and end: an init

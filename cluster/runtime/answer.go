@@ -99,10 +99,16 @@ func (r *Runtime) connect(s *Sandbox, port int, method, path string) Answer {
 		if c.run.program != nil {
 			a.Program = live{r, c, c.run}
 		}
-		if a.Body == "" {
-			a.Body = "hello from " + s.Name
+		switch {
+		case b.Named:
+			a.Body = s.Hostname
+		case b.Files:
+			a.Code, a.Body = c.run.disk.serve(path)
+		case a.Body == "":
+			a.Body = "hello from " + s.Name + "\n"
+		default:
+			a.Body += "\n"
 		}
-		a.Body += "\n"
 		for _, f := range b.Fails {
 			if (f.Path == "" || f.Path == path) && during(f.After, f.For, r.k.Now().Sub(c.StartedAt)) {
 				a.Code, a.Body = f.Code, "internal server error\n"
@@ -157,6 +163,9 @@ func (r *Runtime) files(c *Container, s *Sandbox) map[string]string {
 		"/etc/resolv.conf": "search " + s.Namespace + ".svc.cluster.local svc.cluster.local cluster.local\n" +
 			"nameserver 10.96.0.10\noptions ndots:5\n",
 	}
+	if c.repository() == agnhost {
+		f["/localhost.crt"], f["/localhost.key"] = "the certificate of localhost\n", "the key of localhost\n"
+	}
 	maps.Copy(f, r.mounted(c))
 	for path := range c.OnRead {
 		f[path] = "" // to be found; read fills it
@@ -175,7 +184,7 @@ var errNoFile = errors.New("No such file or directory") //nolint:staticcheck // 
 
 // read is what stands in a file of the container.
 func (sh *shell) read(path string) (string, error) {
-	text, there := sh.files()[path]
+	text, there := sh.disk().read(path)
 	if !there {
 		return "", errNoFile
 	}

@@ -38,6 +38,8 @@ type Behaviour struct {
 	Hang  bool   // accepts connections and never answers
 	Fails []Fail // paths that answer an error
 	Text  string // what it answers; "" is "hello from POD"
+	Files bool   // it answers with the file that a path names
+	Named bool   // it answers with its hostname, and nothing else
 	Say   []string
 
 	Script []string // argv of a shell that runs for real
@@ -283,6 +285,11 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 			return b, true
 		}
 	}
+	if repo == agnhost && len(args) > 0 {
+		if b, ok := agnhostDoes(args); ok {
+			return b, true
+		}
+	}
 	if shellImage(repo) && len(args) == 0 && cfg.Stdin {
 		b.Script, b.IgnoreTerm = []string{"sh"}, true
 		return b, true
@@ -311,6 +318,40 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 			}
 		}
 	}
+	return b, true
+}
+
+// agnhost is the image of Kubernetes' end-to-end tests, whose first argument says what it
+// is (test/images/agnhost).
+const agnhost = "registry.k8s.io/e2e-test-images/agnhost"
+
+// agnhostDoes is what it does of that; false for what is not simulated.
+func agnhostDoes(args []string) (Behaviour, bool) {
+	b := Behaviour{Term: termTime}
+	port := 0
+	switch args[0] {
+	case "pause":
+		return b, true
+	case "serve-hostname":
+		b.Named, port = true, 9376
+	case "test-webserver":
+		b.Files, port = true, 80
+	default:
+		return b, false
+	}
+	for i, a := range args {
+		a, found := strings.CutPrefix(a, "--port")
+		if !found {
+			continue
+		}
+		if a == "" && i+1 < len(args) {
+			a = args[i+1]
+		}
+		if n, err := strconv.Atoi(strings.TrimPrefix(a, "=")); err == nil {
+			port = n
+		}
+	}
+	b.Serve = []int{port}
 	return b, true
 }
 

@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"sort"
 	"strconv"
 	"strings"
@@ -61,26 +63,45 @@ func cmdCat(sh *shell, a []string) int {
 }
 
 func cmdTouch(sh *shell, a []string) int {
+	code := 0
 	for _, f := range a {
-		if _, ok := sh.files()[f]; !ok {
-			sh.files()[f] = ""
+		if _, there := sh.disk().read(f); there {
+			continue
+		}
+		if err := sh.disk().write(f, ""); err != nil {
+			fmt.Fprintf(sh.err, "touch: %s: %v\n", f, err)
+			code = 1
 		}
 	}
-	return 0
+	return code
 }
 
 func cmdRm(sh *shell, a []string) int {
-	code, force := 0, false
+	code, force, recursive := 0, false, false
 	for _, f := range a {
 		if strings.HasPrefix(f, "-") {
 			force = force || strings.Contains(f, "f")
+			recursive = recursive || strings.ContainsAny(f, "rR")
 			continue
 		}
-		if _, ok := sh.files()[f]; !ok && !force {
+		if _, there := sh.disk().read(f); there {
+			sh.disk().remove(f)
+			continue
+		}
+		below := sh.disk().below(f)
+		if recursive {
+			for _, name := range below {
+				sh.disk().remove(name)
+			}
+			continue
+		}
+		if len(below) > 0 {
+			fmt.Fprintf(sh.err, "rm: '%s' is a directory\n", f)
+			code = 1
+		} else if !force {
 			fmt.Fprintf(sh.err, "rm: can't remove '%s': No such file or directory\n", f)
 			code = 1
 		}
-		delete(sh.files(), f)
 	}
 	return code
 }
@@ -92,18 +113,16 @@ func cmdLs(sh *shell, a []string) int {
 			dir = s
 		}
 	}
-	if _, ok := sh.files()[dir]; ok {
+	if _, there := sh.disk().read(dir); there {
 		fmt.Fprintln(sh.out, dir)
 		return 0
 	}
 	seen := map[string]bool{}
-	for f := range sh.files() {
-		if rest, ok := strings.CutPrefix(f, strings.TrimSuffix(dir, "/")+"/"); ok {
-			name, _, _ := strings.Cut(rest, "/")
-			seen[name] = true
-		}
+	for _, f := range sh.disk().below(dir) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f, strings.TrimSuffix(path.Clean(dir), "/")+"/"), "/")
+		seen[name] = true
 	}
-	if len(seen) == 0 {
+	if len(seen) == 0 && !sh.disk().mounted(dir) {
 		fmt.Fprintf(sh.err, "ls: %s: No such file or directory\n", dir)
 		return 1
 	}
@@ -112,8 +131,159 @@ func cmdLs(sh *shell, a []string) int {
 		names = append(names, n)
 	}
 	sort.Strings(names)
-	fmt.Fprintln(sh.out, strings.Join(names, "\n"))
+	if len(names) > 0 {
+		fmt.Fprintln(sh.out, strings.Join(names, "\n"))
+	}
 	return 0
+}
+
+// cmdMv moves files, one to another name or any into a folder.
+func cmdMv(sh *shell, a []string) int {
+	loud := false
+	for len(a) > 0 && strings.HasPrefix(a[0], "-") {
+		loud = loud || strings.Contains(a[0], "v")
+		a = a[1:]
+	}
+	if len(a) < 2 {
+		fmt.Fprintln(sh.err, "BusyBox: mv: missing file operand")
+		return 1
+	}
+	d, to, code := sh.disk(), a[len(a)-1], 0
+	into := len(a) > 2 || strings.HasSuffix(to, "/") || d.mounted(to) || len(d.below(to)) > 0
+	for _, from := range a[:len(a)-1] {
+		name := to
+		if into {
+			name = path.Join(to, path.Base(from))
+		}
+		text, there := d.read(from)
+		if !there {
+			fmt.Fprintf(sh.err, "mv: can't rename '%s': No such file or directory\n", from)
+			code = 1
+			continue
+		}
+		if err := d.write(name, text); err != nil {
+			fmt.Fprintf(sh.err, "mv: can't create '%s': %v\n", name, err)
+			code = 1
+			continue
+		}
+		if from != name {
+			d.remove(from)
+		}
+		if loud {
+			fmt.Fprintf(sh.out, "'%s' -> '%s'\n", from, name)
+		}
+	}
+	return code
+}
+
+// cmdDd copies its input, or so many zeros, to its output.
+func cmdDd(sh *shell, a []string) int {
+	is := map[string]string{}
+	for _, s := range a {
+		name, value, _ := strings.Cut(s, "=")
+		is[name] = value
+	}
+	size, count := number(is["bs"], 512), number(is["count"], -1)
+	var text string
+	switch from := is["if"]; from {
+	case "/dev/zero":
+		if size < 0 || count < 0 || count > maxDisk || size*count > maxDisk {
+			fmt.Fprintf(sh.err, "dd: error writing '%s': %v\n", is["of"], errNoSpace)
+			return 1
+		}
+		text = strings.Repeat("\x00", size*count)
+	case "":
+		text = sh.in.rest(sh.t)
+	default:
+		var err error
+		if text, err = sh.read(from); err != nil {
+			fmt.Fprintf(sh.err, "dd: can't open '%s': %v\n", from, err)
+			return 1
+		}
+	}
+	if count >= 0 && size > 0 && len(text)/size > count {
+		text = text[:size*count]
+	}
+	if is["of"] == "" {
+		fmt.Fprint(sh.out, text)
+	} else if err := sh.disk().write(is["of"], text); err != nil {
+		fmt.Fprintf(sh.err, "dd: error writing '%s': %v\n", is["of"], err)
+		return 1
+	}
+	whole, part := len(text), 0
+	if size > 0 {
+		whole, part = len(text)/size, min(len(text)%size, 1)
+	}
+	fmt.Fprintf(sh.err, "%d+%d records in\n%d+%d records out\n", whole, part, whole, part)
+	return 0
+}
+
+func number(s string, otherwise int) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > maxDisk {
+		return otherwise
+	}
+	return n
+}
+
+// cmdExpr calculates and compares two numbers; two words can be the same or not.
+func cmdExpr(sh *shell, a []string) int {
+	if len(a) == 1 {
+		fmt.Fprintln(sh.out, a[0])
+		return boolCode(a[0] != "" && a[0] != "0")
+	}
+	if len(a) != 3 {
+		fmt.Fprintln(sh.err, "expr: syntax error")
+		return 2
+	}
+	x, notX := strconv.Atoi(a[0])
+	y, notY := strconv.Atoi(a[2])
+	numbers := notX == nil && notY == nil
+	order := strings.Compare(a[0], a[2])
+	if numbers {
+		order = cmp.Compare(x, y)
+	}
+	var is int
+	switch a[1] {
+	case "=", "==":
+		is = 1 - boolCode(order == 0)
+	case "!=":
+		is = 1 - boolCode(order != 0)
+	case "<":
+		is = 1 - boolCode(order < 0)
+	case "<=":
+		is = 1 - boolCode(order <= 0)
+	case ">":
+		is = 1 - boolCode(order > 0)
+	case ">=":
+		is = 1 - boolCode(order >= 0)
+	case "+", "-", "*", "/", "%":
+		if !numbers {
+			fmt.Fprintln(sh.err, "expr: non-numeric argument")
+			return 2
+		}
+		if y == 0 && (a[1] == "/" || a[1] == "%") {
+			fmt.Fprintln(sh.err, "expr: division by zero")
+			return 2
+		}
+		switch a[1] {
+		case "+":
+			is = x + y
+		case "-":
+			is = x - y
+		case "*":
+			is = x * y
+		case "/":
+			is = x / y
+		case "%":
+			is = x % y
+		}
+	default:
+		fmt.Fprintln(sh.err, "expr: syntax error")
+		return 2
+	}
+	fmt.Fprintln(sh.out, is)
+	return boolCode(is != 0)
 }
 
 func cmdSleep(sh *shell, a []string) int {
@@ -169,7 +339,7 @@ func cmdTrap(sh *shell, a []string) int {
 }
 
 func cmdTest(sh *shell, a []string) int {
-	if len(a) > 0 && a[len(a)-1] == "]" {
+	if len(a) > 0 && (a[len(a)-1] == "]" || a[len(a)-1] == "]]") {
 		a = a[:len(a)-1]
 	}
 	if len(a) > 0 && a[0] == "!" {
@@ -179,10 +349,12 @@ func cmdTest(sh *shell, a []string) int {
 	case 1:
 		return boolCode(a[0] != "")
 	case 2:
-		_, exists := sh.files()[a[1]]
+		_, exists := sh.disk().read(a[1])
 		switch a[0] {
-		case "-f", "-e", "-r":
+		case "-f":
 			return boolCode(exists)
+		case "-e", "-r":
+			return boolCode(exists || sh.disk().mounted(a[1]) || len(sh.disk().below(a[1])) > 0)
 		case "-s":
 			text, _ := sh.read(a[1]) // of one that is not there, nothing
 			return boolCode(text != "")

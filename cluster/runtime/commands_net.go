@@ -77,7 +77,10 @@ func cmdCurl(sh *shell, a []string) int {
 		fmt.Fprint(sh.out, body)
 	case "/dev/null":
 	default:
-		sh.files()[out] = body
+		if sh.disk().write(out, body) != nil {
+			fmt.Fprintln(sh.err, "curl: (23) Failure writing output to destination")
+			return 23
+		}
 	}
 	if msg != "" && !quiet {
 		fmt.Fprintln(sh.err, msg)

@@ -99,7 +99,7 @@ type running struct {
 	exit    *sim.Timer
 	process *sim.Process // of a script or a program
 	program Program      // of an image that has one; else nil
-	files   map[string]string
+	disk    *disk
 	serves  []int
 	trap    string          // what a script does on TERM
 	meter   meter           // what its shells, and those of exec, use
@@ -150,7 +150,7 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 			c.StartedAt, c.FinishedAt = time.Unix(0, 0).UTC(), t.Now()
 			return "", &Error{Code: "Unknown", Desc: b.Broken}
 		}
-		c.run = &running{b: b, serves: b.Serve, files: r.files(c, s)}
+		c.run = &running{b: b, serves: b.Serve, disk: r.newDisk(c, s)}
 		c.State, c.StartedAt = Running, t.Now()
 		r.openStreams(c)
 		return "", nil
@@ -213,7 +213,7 @@ func (r *Runtime) end(c *Container, code int32, reason, message string, causes [
 	}
 	c.State, c.ExitCode, c.Reason, c.FinishedAt = Exited, code, reason, r.k.Now()
 	if message == "" {
-		message = run.files[c.MessagePath]
+		message, _ = run.disk.read(c.MessagePath)
 		if message == "" && c.LogTail && code != 0 {
 			message = c.log.tail(80, 2048)
 		}

@@ -136,7 +136,7 @@ func (r *Runtime) exec(t *sim.Task, containerID string, argv []string, streams *
 
 // lacks reports whether an exec finds no such program.
 func (run *running) lacks(c *Container, program string) bool {
-	if _, there := run.files[program]; there {
+	if _, there := run.disk.read(program); there {
 		return false
 	}
 	return c.lacks(program)
@@ -179,11 +179,11 @@ var builtins map[string]func(*shell, []string) int
 
 func init() { // not a composite literal: the commands refer to the table
 	builtins = map[string]func(*shell, []string) int{
-		"echo": cmdEcho, "printf": cmdPrintf, "cat": cmdCat, "touch": cmdTouch, "rm": cmdRm, "ls": cmdLs,
+		"echo": cmdEcho, "printf": cmdPrintf, "cat": cmdCat, "touch": cmdTouch, "rm": cmdRm, "mv": cmdMv, "dd": cmdDd, "ls": cmdLs,
 		"mkdir": func(*shell, []string) int { return 0 }, "chmod": func(*shell, []string) int { return 0 },
 		"set": func(*shell, []string) int { return 0 }, "wait": cmdWait, "trap": cmdTrap,
 		"sleep": cmdSleep, "true": func(*shell, []string) int { return 0 }, ":": func(*shell, []string) int { return 0 },
-		"false": func(*shell, []string) int { return 1 }, "exit": cmdExit, "test": cmdTest, "[": cmdTest,
+		"false": func(*shell, []string) int { return 1 }, "exit": cmdExit, "test": cmdTest, "[": cmdTest, "[[": cmdTest, "expr": cmdExpr,
 		"hostname": cmdHostname, "env": cmdEnv, "printenv": cmdEnv, "export": cmdExport, "date": cmdDate, "id": cmdID,
 		"break": func(sh *shell, _ []string) int { sh.loop = 1; return 0 }, "continue": func(sh *shell, _ []string) int { sh.loop = 2; return 0 },
 		"exec": func(sh *shell, a []string) int { sh.exited, sh.tail = true, true; return sh.exec(a) }, "tail": cmdTail, "ps": cmdPs,

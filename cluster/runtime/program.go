@@ -57,7 +57,7 @@ func (r *Runtime) startProgram(t *sim.Task, c *Container, s *Sandbox) {
 		Process: c.run.process, Node: r.cfg.Node, Pod: s.key(), Host: s.Hostname, Command: slices.Concat(c.Command, c.Args),
 		Log: func(line string) { c.log.write(r.k.Now(), line+"\n", true) },
 		Read: func(path string) ([]byte, error) {
-			text, there := run.files[path]
+			text, there := run.disk.read(path)
 			if !there {
 				return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
 			}

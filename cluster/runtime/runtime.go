@@ -69,6 +69,8 @@ type Runtime struct {
 	pods       map[string]*podRecord // by pod UID
 	byIP       map[string]*Sandbox
 	volumes    map[string]map[string]map[string]string // files, by pod UID, volume and path
+	empty      map[string]map[string]*folder           // volumes that containers write to, by pod UID and name
+	host       *folder                                 // the node's own disk, as far as pods have written to it
 
 	changed func(podUID string, cause trace.ID)
 	dialer  Dialer
@@ -98,6 +100,8 @@ func New(k *sim.Kernel, reg *registry.Registry, cfg Config) *Runtime {
 		pods:       map[string]*podRecord{},
 		byIP:       map[string]*Sandbox{},
 		volumes:    map[string]map[string]map[string]string{},
+		empty:      map[string]map[string]*folder{},
+		host:       newFolder(),
 	}
 	r.cni = newCNI(cfg.PodCIDR)
 	for _, ref := range append([]string{pauseImage}, cfg.Images...) {

@@ -23,7 +23,7 @@ func run(tb testing.TB, cidr string, main func(b *bench)) {
 	tb.Helper()
 	clienttest.Run(tb, 1, func(cb *clienttest.Bench, t *sim.Task) {
 		reg := registry.New(cb.Kernel)
-		b := &bench{t, reg, runtime.New(cb.Kernel, reg, runtime.Config{Node: "node-1", PodCIDR: cidr, Images: []string{"busybox", "nginx", "redis", "kviz/crash", "postgres"}})}
+		b := &bench{t, reg, runtime.New(cb.Kernel, reg, runtime.Config{Node: "node-1", PodCIDR: cidr, Images: []string{"busybox", "nginx", "redis", "kviz/crash", "postgres", "registry.k8s.io/e2e-test-images/agnhost:2.53"}})}
 		t.Sleep(time.Second)
 		main(b)
 	})

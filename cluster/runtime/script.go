@@ -210,7 +210,10 @@ func (sh *shell) redirect(rd *syntax.Redirect) bool {
 		return true
 	case syntax.RdrOut, syntax.RdrClob:
 		if f, ok := w.(fileWriter); ok {
-			sh.files()[f.path] = ""
+			if err := sh.disk().write(f.path, ""); err != nil {
+				fmt.Fprintf(sh.err, "sh: can't create %s: %v\n", f.path, err)
+				return false
+			}
 		}
 	}
 	if rd.N != nil && rd.N.Value == "2" {
@@ -229,24 +232,21 @@ type fileWriter struct {
 }
 
 func (w fileWriter) Write(p []byte) (int, error) {
-	held := len(p)
-	for _, text := range w.sh.files() {
-		held += len(text)
-	}
-	if held > maxDisk {
-		w.sh.fail(errors.New("write error: No space left on device"))
+	d := w.sh.disk()
+	text, _ := d.read(w.path)
+	if err := d.write(w.path, text+string(p)); err != nil {
+		w.sh.fail(fmt.Errorf("write error: %w", err))
 		return 0, syscall.ENOSPC
 	}
-	w.sh.files()[w.path] += string(p)
 	return len(p), nil
 }
 
-// files is the container's disk; of a container that has ended, an empty one.
-func (sh *shell) files() map[string]string {
+// disk is the container's; of a container that has ended, an empty one.
+func (sh *shell) disk() *disk {
 	if sh.c.run == nil {
-		return map[string]string{}
+		return &disk{own: newFolder()}
 	}
-	return sh.c.run.files
+	return sh.c.run.disk
 }
 
 func (sh *shell) command(cmd syntax.Command) {
@@ -410,6 +410,9 @@ type environ struct{ sh *shell }
 
 // Get gives one variable.
 func (e environ) Get(name string) expand.Variable {
+	if name == "RANDOM" && e.sh.c != nil {
+		return expand.Variable{Set: true, Kind: expand.String, Str: fmt.Sprint(e.sh.r.rand.IntN(1 << 15))}
+	}
 	if name == "?" {
 		return expand.Variable{Set: true, Kind: expand.String, Str: fmt.Sprint(e.sh.last)}
 	}

@@ -9,7 +9,11 @@ import (
 )
 
 // Mount is where a container has a volume, or one file or folder of it.
-type Mount struct{ Volume, Path, SubPath string }
+type Mount struct {
+	Volume, Path, SubPath string
+	EmptyDir              bool   // the volume is a folder of the pod's, which its containers share
+	HostPath              string // the volume is a folder of the node's, or a file; else ""
+}
 
 // at is where a file of the volume is in the container; false if only another part of
 // the volume is mounted.
@@ -78,9 +82,9 @@ func (c *Container) renew(volume string, changed []string, files map[string]stri
 				continue // another volume is mounted there
 			}
 			if text, there := files[name]; there {
-				c.run.files[at] = text
+				c.run.disk.own.put(at, text)
 			} else {
-				delete(c.run.files, at)
+				c.run.disk.own.remove(at)
 			}
 		}
 	}
@@ -98,7 +102,10 @@ func (c *ContainerConfig) mountOf(file string) (in *Mount) {
 }
 
 // RemoveVolumes removes a pod's volumes from the node's disk.
-func (r *Runtime) RemoveVolumes(podUID string) { delete(r.volumes, podUID) }
+func (r *Runtime) RemoveVolumes(podUID string) {
+	delete(r.volumes, podUID)
+	delete(r.empty, podUID)
+}
 
 // mounted are the files of the volumes that a container mounts, as it starts.
 func (r *Runtime) mounted(c *Container) map[string]string {

@@ -1,0 +1,197 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"kviz/cluster/simulated"
+)
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Containers, How: simulated.Simulated,
+	What: "the files of containers, and of the volumes emptyDir and hostPath that they share, are kept in memory, 16 MiB of each; they have no owners or modes, and a hostPath holds only what pods of the node have written there",
+	Seen: "kubectl exec, and the Warning to those who write such a pod",
+})
+
+// disk is what the programs of a container find below /: files of its own, and folders that
+// it shares, with the other containers of its pod (emptyDir) or with all of the
+// node (hostPath).
+type disk struct {
+	own    *folder
+	mounts []shared // the deepest first
+}
+
+// folder is files by their path within it, and what they come to.
+type folder struct {
+	files map[string]string
+	held  int
+}
+
+func newFolder() *folder { return &folder{files: map[string]string{}} }
+
+// perFile is what a file takes beside its name and text.
+const perFile = 64
+
+// put writes a file whole.
+func (f *folder) put(name, text string) {
+	f.remove(name)
+	f.files[name] = text
+	f.held += perFile + len(name) + len(text)
+}
+
+func (f *folder) remove(name string) {
+	if text, there := f.files[name]; there {
+		f.held -= perFile + len(name) + len(text)
+		delete(f.files, name)
+	}
+}
+
+// shared is where a container has a folder that others have too, or none where the volume
+// is of another kind: its files are the container's own, written by the kubelet.
+type shared struct {
+	mount  *Mount
+	folder *folder
+	prefix string // of the mount's files in the folder
+}
+
+// errNoSpace is ENOSPC.
+var errNoSpace = errors.New("No space left on device") //nolint:staticcheck // the C library's words
+
+// where is the folder that a path of the container is in, and its name there.
+func (d *disk) where(file string) (*folder, string) {
+	for i := range d.mounts {
+		m := &d.mounts[i]
+		if !m.mount.covers(file) {
+			continue
+		}
+		if m.folder == nil {
+			break
+		}
+		return m.folder, path.Join(m.prefix, strings.TrimPrefix(strings.TrimPrefix(file, m.mount.Path), "/"))
+	}
+	return d.own, file
+}
+
+func (d *disk) read(file string) (text string, there bool) {
+	f, name := d.where(file)
+	text, there = f.files[name]
+	return text, there
+}
+
+// write writes a file whole, if there is room for it.
+func (d *disk) write(file, text string) error {
+	f, name := d.where(file)
+	if f.held+perFile+len(name)+len(text) > maxDisk { // the file that it replaces is still there
+		return errNoSpace
+	}
+	f.put(name, text)
+	return nil
+}
+
+func (d *disk) remove(file string) {
+	f, name := d.where(file)
+	f.remove(name)
+}
+
+// below lists the paths of the files in a folder of the container, however deep, sorted.
+func (d *disk) below(dir string) []string {
+	in := &Mount{Path: path.Clean(dir)}
+	var files []string
+	for file := range d.own.files {
+		if f, _ := d.where(file); f == d.own && in.covers(file) && file != in.Path {
+			files = append(files, file)
+		}
+	}
+	for i := range d.mounts {
+		m := &d.mounts[i]
+		if m.folder == nil || !in.covers(m.mount.Path) && !m.mount.covers(in.Path) {
+			continue
+		}
+		from := &Mount{Path: path.Join("/", m.prefix)}
+		for name := range m.folder.files {
+			name = path.Join("/", name)
+			if !from.covers(name) {
+				continue
+			}
+			file := path.Join(m.mount.Path, strings.TrimPrefix(name, from.Path))
+			if f, as := d.where(file); f == m.folder && path.Join("/", as) == name && in.covers(file) && file != in.Path {
+				files = append(files, file)
+			}
+		}
+	}
+	sort.Strings(files)
+	return slices.Compact(files)
+}
+
+// serve is what a server of files answers (net/http FileServer).
+func (d *disk) serve(name string) (code int, body string) {
+	name = path.Join("/", name)
+	if text, there := d.read(name); there {
+		return http.StatusOK, text
+	}
+	files := d.below(name)
+	if len(files) == 0 {
+		return http.StatusNotFound, "404 page not found\n"
+	}
+	var list strings.Builder
+	list.WriteString("<!doctype html>\n<meta name=\"viewport\" content=\"width=device-width\">\n<pre>\n")
+	last := ""
+	for _, f := range files {
+		below, isFolder := "", false
+		if below, _, isFolder = strings.Cut(strings.TrimPrefix(f[len(name):], "/"), "/"); isFolder {
+			below += "/"
+		}
+		if below != last {
+			fmt.Fprintf(&list, "<a href=\"%[1]s\">%[1]s</a>\n", html.EscapeString(below))
+		}
+		last = below
+	}
+	list.WriteString("</pre>\n")
+	return http.StatusOK, list.String()
+}
+
+// mounted reports whether a folder of the container is one that it shares.
+func (d *disk) mounted(dir string) bool {
+	dir = path.Clean(dir)
+	return slices.ContainsFunc(d.mounts, func(m shared) bool { return m.folder != nil && m.mount.Path == dir })
+}
+
+// newDisk is the disk of a container that starts, with the files of its image and of its volumes.
+func (r *Runtime) newDisk(c *Container, s *Sandbox) *disk {
+	d := &disk{own: newFolder()}
+	for file, text := range r.files(c, s) {
+		d.own.put(file, text)
+	}
+	for i := range c.Mounts {
+		m := &c.Mounts[i]
+		in := shared{mount: m}
+		switch {
+		case m.EmptyDir:
+			in.folder, in.prefix = r.emptyDir(c.PodUID, m.Volume), m.SubPath
+		case m.HostPath != "":
+			in.folder, in.prefix = r.host, path.Join(m.HostPath, m.SubPath)
+		}
+		d.mounts = append(d.mounts, in)
+	}
+	sort.SliceStable(d.mounts, func(i, j int) bool { return len(d.mounts[i].mount.Path) > len(d.mounts[j].mount.Path) })
+	return d
+}
+
+// emptyDir is a volume that the containers of a pod share, and keep when they start again.
+func (r *Runtime) emptyDir(podUID, volume string) *folder {
+	of := r.empty[podUID]
+	if of == nil {
+		of = map[string]*folder{}
+		r.empty[podUID] = of
+	}
+	if of[volume] == nil {
+		of[volume] = newFolder()
+	}
+	return of[volume]
+}
