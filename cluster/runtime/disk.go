@@ -35,8 +35,8 @@ type folder struct {
 
 func newFolder() *folder { return &folder{files: map[string]string{}} }
 
-// perFile is what a file takes beside its name and text.
-const perFile = 64
+// perFile is what a file takes beside its name and text, as an inode does. It bounds how many there are to go through.
+const perFile = 1 << 10
 
 // put writes a file whole.
 func (f *folder) put(name, text string) {
@@ -65,6 +65,7 @@ var errNoSpace = errors.New("No space left on device") //nolint:staticcheck // t
 
 // where is the folder that a path of the container is in, and its name there.
 func (d *disk) where(file string) (*folder, string) {
+	file = path.Clean(file) // ".." does not lead out of a mount
 	for i := range d.mounts {
 		m := &d.mounts[i]
 		if !m.mount.covers(file) {

@@ -49,6 +49,7 @@ func TestSharedVolumes(t *testing.T) {
 			{"one volume in another", "c", "echo deep > /v/in/f; ls /v; ls /v/in", []runtime.Mount{host("/var", "/v"), empty("/v/in")}, "in log f"},
 			{"does not reach the outer one", "c", "ls /v", []runtime.Mount{host("/var", "/v")}, "log"},
 			{"moved and removed", "c", "mv -v /v/log/one /tmp/; ls /tmp; rm -r /v/log; ls /v; mv /none /tmp/ || echo no", []runtime.Mount{host("/var", "/v")}, "'/v/log/one' -> '/tmp/one' one mv: can't rename '/none': No such file or directory no"},
+			{"no way out of a mount", "c", "echo x > /n/../out; ls /n; cat /out", []runtime.Mount{host("/opt/app", "/n")}, "x"},
 			{"dd", "d", "dd if=/dev/zero of=/n/f bs=1 count=1 conv=fsync 2>/dev/null; test -s /n/f && echo there; echo words | dd of=/n/g 2>/dev/null; cat /n/g", []runtime.Mount{host("/srv", "/n")}, "there words"},
 		} {
 			if got := b.sh(t, c.pod, c.script, c.mounts...); got != c.want {
