@@ -53,15 +53,16 @@ func TestNamesResolveFromTheCache(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
 				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 			}
-			notReady := false
+			notReady, host, other := false, "peer-0", "peer-1"
 			slice := &discoveryv1.EndpointSlice{
 				ObjectMeta: metav1.ObjectMeta{
 					Name: "peers-1", Namespace: "default",
 					Labels: map[string]string{discoveryv1.LabelServiceName: "peers"},
 				}, AddressType: discoveryv1.AddressTypeIPv4,
 				Endpoints: []discoveryv1.Endpoint{
-					{Addresses: []string{"10.0.0.1"}},
-					{Addresses: []string{"10.0.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}},
+					{Addresses: []string{"10.0.0.1"}, Hostname: &host},
+					{Addresses: []string{"10.0.0.2"}, Hostname: &other, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}},
+					{Addresses: []string{"10.0.0.3"}},
 				},
 			}
 			if _, err := c.Create(tk, client.Services, "default", headless); err != nil {
@@ -90,7 +91,15 @@ func TestNamesResolveFromTheCache(t *testing.T) {
 					{"other", "web.default.svc", ip},
 					{"", "web.default.svc.cluster.local", ip},
 					{"", "web.default.svc.cluster.local.", ip},
-					{"default", "peers", []string{"10.0.0.1"}},
+					{"default", "peers", []string{"10.0.0.1", "10.0.0.3"}},
+					{"default", "peer-0.peers", []string{"10.0.0.1"}},
+					{"default", "peer-1.peers", nil}, // not ready
+					{"default", "10-0-0-3.peers", []string{"10.0.0.3"}},
+					{"default", "10-0-0-1.peers", nil}, // it has a name
+					{"other", "peer-0.peers", nil},
+					{"other", "peer-0.peers.default", []string{"10.0.0.1"}},
+					{"", "peer-0.peers.default.svc.cluster.local", []string{"10.0.0.1"}},
+					{"default", "peer-0.peers.svc", nil},
 					{"default", "example.com", nil},
 				} {
 					got, err := resolve(tk, s, q.namespace, q.name)

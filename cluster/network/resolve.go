@@ -28,7 +28,8 @@ type Resolver interface {
 // APIResolver looks Services up in the API server, with the names that cluster
 // DNS would serve: NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc and
 // NAME.NAMESPACE.svc.cluster.local. A headless Service gives its ready
-// endpoints. Names outside the cluster do not resolve.
+// endpoints, and HOST.NAME the one that is called so, as the pods of a StatefulSet are. Names
+// outside the cluster do not resolve.
 type APIResolver struct {
 	Client client.Interface
 }
@@ -43,23 +44,29 @@ func (r APIResolver) Resolve(t *sim.Task, _, namespace, name string) ([]string, 
 		if err != nil {
 			return nil, err
 		}
-		if svc.Spec.ClusterIP != corev1.ClusterIPNone && svc.Spec.ClusterIP != "" {
+		if c.host == "" && svc.Spec.ClusterIP != corev1.ClusterIPNone && svc.Spec.ClusterIP != "" {
 			return []string{svc.Spec.ClusterIP}, nil
 		}
-		return r.headless(t, c)
+		ips, err := r.endpoints(t, c)
+		if c.host != "" && errors.Is(err, errNoName) {
+			continue
+		}
+		return ips, err
 	}
 	return nil, errNoName
 }
 
-type serviceName struct{ namespace, name string }
+// serviceName is a Service, or the endpoint of it that is called host.
+type serviceName struct{ namespace, name, host string }
 
 // candidates are the Services a name can mean, as the search list of a pod's
 // /etc/resolv.conf goes: its own namespace first.
 func candidates(name, namespace string) []serviceName {
 	name = strings.TrimSuffix(name, ".")
+	whole := false // the name says the namespace
 	for _, domain := range []string{".svc.cluster.local", ".svc"} {
 		if short, ok := strings.CutSuffix(name, domain); ok {
-			name = short
+			name, whole = short, true
 			break
 		}
 	}
@@ -69,14 +76,21 @@ func candidates(name, namespace string) []serviceName {
 		if namespace == "" { // a node does not search the cluster's domains
 			return nil
 		}
-		return []serviceName{{namespace, parts[0]}}
+		return []serviceName{{namespace, parts[0], ""}}
 	case 2:
-		return []serviceName{{parts[1], parts[0]}}
+		other := serviceName{parts[1], parts[0], ""}
+		if whole || namespace == "" {
+			return []serviceName{other}
+		}
+		return []serviceName{{namespace, parts[1], parts[0]}, other}
+	case 3:
+		return []serviceName{{parts[2], parts[1], parts[0]}}
 	}
 	return nil
 }
 
-func (r APIResolver) headless(t *sim.Task, n serviceName) ([]string, error) {
+// endpoints are the addresses of a Service's ready endpoints, or of the one that is meant.
+func (r APIResolver) endpoints(t *sim.Task, n serviceName) ([]string, error) {
 	items, _, err := r.Client.List(t, client.EndpointSlices, n.namespace, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + n.name})
 	if err != nil {
 		return nil, err
@@ -84,6 +98,9 @@ func (r APIResolver) headless(t *sim.Task, n serviceName) ([]string, error) {
 	var ips []string
 	for _, obj := range items {
 		for _, e := range obj.(*discoveryv1.EndpointSlice).Endpoints {
+			if n.host != "" && (len(e.Addresses) == 0 || hostOf(&e) != n.host) {
+				continue
+			}
 			if len(e.Addresses) > 0 && (e.Conditions.Ready == nil || *e.Conditions.Ready) {
 				ips = append(ips, e.Addresses[0])
 			}
@@ -93,4 +110,13 @@ func (r APIResolver) headless(t *sim.Task, n serviceName) ([]string, error) {
 		return nil, errNoName
 	}
 	return ips, nil
+}
+
+// hostOf is what an endpoint is called: its hostname, or its address with dashes (CoreDNS
+// endpointHostname).
+func hostOf(e *discoveryv1.Endpoint) string {
+	if e.Hostname != nil && *e.Hostname != "" {
+		return *e.Hostname
+	}
+	return strings.ReplaceAll(e.Addresses[0], ".", "-")
 }
