@@ -105,6 +105,7 @@ kubelet
 	ExecAction: command
 	GRPCAction: port
 	HTTPGetAction: path port host scheme
+	HostPathVolumeSource: path
 	KeyToPath: key path
 	Lifecycle: postStart preStop
 	LifecycleHandler: exec httpGet sleep
@@ -130,7 +131,7 @@ kubelet
 	Volume: name
 	VolumeMount: name mountPath subPath
 	VolumeProjection: secret downwardAPI configMap serviceAccountToken
-	VolumeSource: secret downwardAPI configMap projected emptyDir
+	VolumeSource: secret downwardAPI configMap projected emptyDir hostPath
 proxy
 	ClientIPConfig: timeoutSeconds
 	ServicePort: name protocol port nodePort
