@@ -425,8 +425,18 @@ func cmdExport(sh *shell, a []string) int {
 	return 0
 }
 
-func cmdDate(sh *shell, _ []string) int {
-	fmt.Fprintln(sh.out, sh.t.Now().Format("Mon Jan _2 15:04:05 UTC 2006"))
+func cmdDate(sh *shell, a []string) int {
+	now := sh.t.Now().UTC()
+	for _, s := range a {
+		if format, ok := strings.CutPrefix(s, "+"); ok {
+			fmt.Fprintln(sh.out, strings.NewReplacer(
+				"%%", "%", "%Y", now.Format("2006"), "%m", now.Format("01"), "%d", now.Format("02"), "%F", now.Format("2006-01-02"),
+				"%H", now.Format("15"), "%M", now.Format("04"), "%S", now.Format("05"), "%T", now.Format("15:04:05"), "%s", strconv.FormatInt(now.Unix(), 10),
+			).Replace(format))
+			return 0
+		}
+	}
+	fmt.Fprintln(sh.out, now.Format("Mon Jan _2 15:04:05 UTC 2006"))
 	return 0
 }
 
