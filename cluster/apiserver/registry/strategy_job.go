@@ -154,7 +154,19 @@ type jobStatusStrategy struct{ jobStrategy }
 func (jobStatusStrategy) GetResetFields() resetFieldSets { return resets("batch/v1", []any{"spec"}) }
 
 func (jobStatusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	obj.(*batch.Job).Spec = old.(*batch.Job).Spec
+	job, was := obj.(*batch.Job), old.(*batch.Job)
+	job.Spec = was.Spec
+	keepTime(&job.Status.StartTime, was.Status.StartTime)
+	keepTime(&job.Status.CompletionTime, was.Status.CompletionTime)
+}
+
+// keepTime leaves a time as it was where it is the same one as a client sends it, in seconds.
+// Upstream's validation compares times with all that is in them, which is the same where both were
+// decoded; here the objects of kviz' own controllers were not.
+func keepTime(is **metav1.Time, was *metav1.Time) {
+	if *is != nil && was != nil && (*is).Unix() == was.Unix() {
+		*is = was
+	}
 }
 
 func (jobStatusStrategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
