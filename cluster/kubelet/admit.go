@@ -1,7 +1,9 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,10 +55,11 @@ func (w *worker) refusal(node *corev1.Node) (reason, message string) {
 	if ok, err := nodeaffinity.GetRequiredNodeAffinity(w.pod).Match(node); err != nil || !ok {
 		return reasonAffinity, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
 	}
-	used, pods := corev1.ResourceList{}, int64(0)
+	used, pods, taken := corev1.ResourceList{}, int64(0), []hostPort(nil)
 	for _, o := range kl.sortedWorkers() {
 		if o != w && o.admitted && !o.rejected && o.phase == syncing {
 			addRequests(used, o.pod)
+			taken = append(taken, hostPorts(o.pod)...)
 			pods++
 		}
 	}
@@ -81,7 +84,47 @@ func (w *worker) refusal(node *corev1.Node) (reason, message string) {
 			return "OutOf" + string(name), fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", name, amount(req), amount(u), amount(cap))
 		}
 	}
+	for _, p := range hostPorts(w.pod) {
+		if slices.ContainsFunc(taken, p.conflicts) {
+			return "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+		}
+	}
 	return "", ""
+}
+
+// hostPort is a port of the node that a container asks for.
+type hostPort struct {
+	ip       string
+	protocol corev1.Protocol
+	port     int32
+}
+
+// hostPorts are those of a pod's containers, and of its sidecars
+// (pkg/scheduler/util GetHostPorts).
+func hostPorts(pod *corev1.Pod) (all []hostPort) {
+	of := func(c *corev1.Container) {
+		for _, p := range c.Ports {
+			if p.HostPort > 0 {
+				all = append(all, hostPort{cmp.Or(p.HostIP, anyIP), cmp.Or(p.Protocol, corev1.ProtocolTCP), p.HostPort})
+			}
+		}
+	}
+	for i := range pod.Spec.Containers {
+		of(&pod.Spec.Containers[i])
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; isSidecar(c) {
+			of(c)
+		}
+	}
+	return all
+}
+
+const anyIP = "0.0.0.0"
+
+// conflicts is whether two cannot both be had (HostPortInfo.CheckConflict).
+func (p hostPort) conflicts(o hostPort) bool {
+	return p.port == o.port && p.protocol == o.protocol && (p.ip == o.ip || p.ip == anyIP || o.ip == anyIP)
 }
 
 // addRequests adds what a pod asks for: its containers' sum, or its greediest

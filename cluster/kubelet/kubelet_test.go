@@ -359,6 +359,23 @@ spec:
 		then: func(b *bench) { b.t.Sleep(5 * time.Second) },
 	},
 	{
+		name: "port-taken", about: "A pod bound by hand that asks for a port of the node which another pod has: refused.",
+		pod: `
+metadata: {name: web}
+spec:
+  containers: [{name: app, image: nginx, ports: [{containerPort: 80, hostPort: 8080}]}]
+`,
+		before: func(b *bench) {
+			b.create(`
+metadata: {name: first}
+spec:
+  containers: [{name: app, image: nginx, ports: [{containerPort: 80, hostPort: 8080, hostIP: 127.0.0.1}]}]
+`)
+			b.waitReady("first")
+		},
+		then: func(b *bench) { b.t.Sleep(5 * time.Second) },
+	},
+	{
 		name: "sidecar-unprobed", about: "A sidecar without a startup probe: the next container starts as soon as it runs.",
 		pod: `
 metadata: {name: web}
