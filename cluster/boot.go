@@ -10,6 +10,7 @@ import (
 	"kviz/cluster/apiserver/handlers"
 	"kviz/cluster/console"
 	"kviz/cluster/console/verbs"
+	"kviz/cluster/controller"
 	"kviz/cluster/network"
 	"kviz/cluster/scheduler/program"
 	"kviz/cluster/sim"
@@ -48,7 +49,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: warnings,
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
-	slow := queueDelays{}
+	slow, each := queueDelays{}, controller.NewControllers()
 	scheduling, err := newScheduling(k, components, servers, cfg)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	asks := &expressions{stream: stream, members: !cfg.Bare}
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},
-		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow),
+		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow, each),
 		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir}, outsiders: &outsiders{k, servers},
 		kernel: k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges,
 	}
@@ -85,7 +86,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 			Version: cfg.Version, Seed: cfg.Seed, Epoch: k.Epoch(), Store: db.kind(), Members: cfg.Members, Nodes: cfg.Nodes, Quota: cfg.Quota, Without: cfg.Without,
 		}}))
 		noteBoot(k, cfg)
-		c.start(t, cfg, slow)
+		c.start(t, cfg, slow, each)
 	})
 
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -103,13 +104,13 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 // start brings the cluster up in the order a person would expect to see: the
 // store elects a leader, the API server connects to it, the rest of the control
 // plane to the API server, then the nodes.
-func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays) {
+func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *controller.Controllers) {
 	c.etcd.awaitLeader(t)
 	c.servers.start("", t.Causes()).WaitReady(t)
 	c.servers.startPeers(t, cfg.Servers)
 	components := c.servers.components
 	if !cfg.without(trace.CompKCM) {
-		startControllerManager(t, components, c.servers, slow, cfg.Limits)
+		startControllerManager(t, components, c.servers, slow, each, cfg.Limits)
 	}
 	if err := applyAddons(t, c.servers, c.nodes.cidr); isNoSpace(err) {
 		t.Process().Go("addons", func(t *sim.Task) { c.applyAddonsWhenRoom(t) })

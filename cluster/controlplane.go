@@ -18,14 +18,14 @@ import (
 )
 
 // startControllerManager starts kube-controller-manager, the runs of whose queues a fault
-// can make slower.
-func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, limits throttle.Limits) {
+// can make slower, and whose controllers it can end one by one.
+func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, each *controller.Controllers, limits throttle.Limits) {
 	lane := trace.Lane{Component: trace.CompKCM}
 	manager := components.add("controller-manager", lane, nil)
 	manager.start = func(p *sim.Process) {
 		authority := servers.first.Authenticators().Authority
 		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Limits: limits, Exit: manager.exit,
+			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"kviz/cluster/control"
+	"kviz/cluster/controller"
 	"kviz/cluster/fault"
 	"kviz/cluster/nearest"
 	"kviz/cluster/sim"
@@ -47,7 +48,7 @@ type faults struct {
 	store     *etcd
 }
 
-func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays) *faults {
+func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays, each *controller.Controllers) *faults {
 	servers := store.servers
 	proofs := credentials{servers, nodes}
 	return &faults{k: k, kinds: map[string]targets{
@@ -56,6 +57,7 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"watch":       storeWatches{store.etcd.client},
 		"informer":    clientWatches{servers},
 		"queue":       queues,
+		"controller":  controllers{each, components},
 		"audit":       auditDisks{servers},
 		"certificate": proofs,
 		"token":       proofs,

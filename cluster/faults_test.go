@@ -99,6 +99,8 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 		return "webhook/deny-all"
 	case "queue":
 		return "queue/replicaset"
+	case "controller":
+		return "controller/replicaset-controller"
 	case "certificate":
 		return "certificate/system:node:node-2"
 	case "token":
@@ -125,7 +127,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue":
+	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue", "slow controller":
 		return "500ms"
 	case "slow registry":
 		return "10"

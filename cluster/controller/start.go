@@ -25,28 +25,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/certificates"
-	"kviz/cluster/controller/clusterroleaggregation"
-	"kviz/cluster/controller/cronjob"
-	"kviz/cluster/controller/daemonset"
-	"kviz/cluster/controller/deployment"
-	"kviz/cluster/controller/disruption"
-	"kviz/cluster/controller/endpoint"
-	"kviz/cluster/controller/endpointslice"
-	"kviz/cluster/controller/endpointslicemirroring"
-	"kviz/cluster/controller/garbage"
-	"kviz/cluster/controller/job"
-	"kviz/cluster/controller/namespace"
-	"kviz/cluster/controller/nodelifecycle"
-	"kviz/cluster/controller/podgc"
 	"kviz/cluster/controller/reconcile"
-	"kviz/cluster/controller/replicaset"
-	"kviz/cluster/controller/resourcequota"
-	"kviz/cluster/controller/rootca"
-	"kviz/cluster/controller/serviceaccount"
-	"kviz/cluster/controller/statefulset"
-	"kviz/cluster/controller/storageprotection"
-	"kviz/cluster/controller/tainteviction"
-	"kviz/cluster/controller/ttlafterfinished"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
@@ -89,6 +68,8 @@ type Config struct {
 	Sign certificates.Sign
 	// Around is what stands around the runs of each queue; nil: nothing.
 	Around func(queue string, sync reconcile.Sync) reconcile.Sync
+	// Controllers are what can be done to each of them; nil: nothing.
+	Controllers *Controllers
 }
 
 // Start begins the election for the Lease kube-controller-manager in process p
@@ -122,6 +103,9 @@ func resyncPeriod(p *sim.Process) time.Duration {
 
 // Run runs every controller without an election.
 func Run(p *sim.Process, c client.Interface, cfg Config) {
+	if cfg.Controllers == nil {
+		cfg.Controllers = NewControllers()
+	}
 	clients := clients{p, c, cfg}
 	informers := informer.NewFactory(p, p.Lane, clients.root("shared-informers"))
 	informers.Resync = resyncPeriod(p)
@@ -132,43 +116,16 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		}
 		events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note("kube-controller-manager", "controller"))
 	}
-	env := func(name, source string) *reconcile.Env {
-		e := reconcile.NewEnv(p, name, source, clients.of(name), informers, cfg.Workers)
-		e.Around = cfg.Around
+	cfg.Controllers.run(p, func(life *sim.Process, name, source string) *reconcile.Env {
+		own := clients
+		own.p = life
+		since := trace.ID{}
+		if life.Began() != p.Began() {
+			since = life.Began()
+		}
+		e := reconcile.NewEnv(life, name, source, own.of(name), informers.Share(since), cfg.Workers)
+		e.Around, e.Lag = cfg.Around, cfg.Controllers.lag(name)
 		return e
-	}
-	all := []interface{ Start() }{
-		serviceaccount.New(env(serviceaccount.Name, serviceaccount.Name)),
-		rootca.New(env(rootca.Name, rootca.Name), cfg.RootCA),
-		namespace.New(env(namespace.Name, namespace.Name)),
-		deployment.New(env(deployment.Name, deployment.Name)),
-		replicaset.New(env(replicaset.Name, replicaset.Name)),
-		endpointslice.New(env(endpointslice.Name, endpointslice.Source)),
-		endpoint.New(env(endpoint.Name, endpoint.Source)),
-		endpointslicemirroring.New(env(endpointslicemirroring.Name, endpointslicemirroring.Source)),
-		garbage.New(env(garbage.Name, garbage.Name)),
-		nodelifecycle.New(env(nodelifecycle.Name, nodelifecycle.Source)),
-		tainteviction.New(env(tainteviction.Name, tainteviction.Name)),
-		podgc.New(env(podgc.Name, podgc.Name)),
-		resourcequota.New(env(resourcequota.Name, resourcequota.Name)),
-		replicaset.NewReplication(env(replicaset.ReplicationName, replicaset.ReplicationSource)),
-	}
-	all = append(all,
-		certificates.NewApproving(env(certificates.Approving, certificates.Approving)), certificates.NewCleaner(env(certificates.Cleaner, certificates.Cleaner)),
-		storageprotection.NewClaims(env(storageprotection.ClaimsName, storageprotection.ClaimsName)), storageprotection.NewVolumes(env(storageprotection.VolumesName, storageprotection.VolumesName)),
-		storageprotection.NewClasses(env(storageprotection.ClassesName, storageprotection.ClassesName)),
-		clusterroleaggregation.New(env(clusterroleaggregation.Name, clusterroleaggregation.Name)),
-		statefulset.New(env(statefulset.Name, statefulset.Name)),
-		disruption.New(env(disruption.Name, disruption.Source)),
-		job.New(env(job.Name, job.Name)),
-		ttlafterfinished.New(env(ttlafterfinished.Name, ttlafterfinished.Name)),
-		cronjob.New(env(cronjob.Name, cronjob.Name)),
-		daemonset.New(env(daemonset.Name, daemonset.Name)))
-	if cfg.Sign != nil {
-		all = append(all, certificates.NewSigning(env(certificates.Signing, certificates.Signing), cfg.Sign))
-	}
-	for _, one := range all {
-		one.Start()
-	}
+	}, all(cfg))
 	informers.Start()
 }

@@ -48,6 +48,26 @@ var (
 	_ = of("proxy", processRows("Stop it: the rules stay, and go out of date", killed)...)
 	_ = of("scheduler", processRows("Stop it: new pods stay Pending", leaseLeft)...)
 	_ = of("controller-manager", processRows("Stop it: nobody compares what is with what is wanted", leaseLeft)...)
+	_ = of("controller", append([]Row{
+		{
+			Name: "stop", Heals: "start", do: act(Process.Stop), Ways: ways(say("Stop it: nobody does its part of the work")),
+			Means: "Stop this one controller of the controller manager, once the run that has begun has ended. It stays down until it is started, also when the controller manager starts again, as with --controllers=-name.",
+		},
+		{
+			Name: "crash", Heals: "start", do: act(Process.Crash), Ways: ways(say("Crash it in the midst of its run")),
+			Means: "End this one controller at once, in the midst of what it does; it stays down until it is started.",
+		},
+		{
+			Name: "start", Repairs: true, do: act(Process.Start), Ways: ways(say("Start it again")),
+			Means: "Start it again: it looks at everything that the informers have, and remembers nothing of before.",
+		},
+		{
+			Name: "restart", As: []string{"start"}, Repairs: true, do: act(Process.Restart), Ways: ways(say("Stop it and start it at once")),
+			Means: "Stop it and start it again at once: its queue and what it expected are lost.",
+		},
+	}, slowRows("run", "Have each run of this controller take so much longer, whatever its queue.", "200ms",
+		say("Have its runs take 200 ms longer", "200ms"), ask("Have its runs take longer by …", "how much longer each run takes, such as 1.5s"), say("Let its runs be as short as they were"))...)...)
+
 	_ = of("dns", processRows("Stop it: names of Services are not found", killed)...)
 	_ = of("balancer", processRows("Stop it: no client reaches an API server", killed)...)
 

@@ -15,7 +15,9 @@ import (
 // meanwhile waits.
 type handler struct {
 	Handler
-	of        *Informer
+	of        *shared
+	by        *Factory // who registered it
+	gone      bool     // it is told nothing more
 	replaying bool
 	waiting   []change
 	due       time.Duration // when the next resync is
@@ -27,9 +29,9 @@ type change struct {
 }
 
 // AddHandler registers a handler. It gets an Add for everything already in the
-// store.
+// store, before any task that is started after it runs.
 func (i *Informer) AddHandler(h Handler) {
-	entry := &handler{Handler: h, of: i}
+	entry := &handler{Handler: h, of: i.shared, by: i.of}
 	entry.due = i.process.Kernel().Elapsed() + i.period(entry)
 	i.handlers = append(i.handlers, entry)
 	i.planResync()
@@ -37,11 +39,12 @@ func (i *Informer) AddHandler(h Handler) {
 		return
 	}
 	entry.replaying = true
+	why := i.of.because()
 	for _, obj := range i.store.list("") {
-		entry.waiting = append(entry.waiting, change{new: obj})
+		entry.waiting = append(entry.waiting, change{new: obj, why: why})
 	}
 	i.process.Go("replay-"+i.resource.Resource, func(t *sim.Task) {
-		for len(entry.waiting) > 0 {
+		for len(entry.waiting) > 0 && !entry.gone {
 			c := entry.waiting[0]
 			entry.waiting = entry.waiting[1:]
 			entry.tell(t, c)
@@ -50,17 +53,35 @@ func (i *Informer) AddHandler(h Handler) {
 	})
 }
 
+// forget takes out the handlers that somebody registered
+// (shared_informer.go RemoveEventHandler).
+func (i *shared) forget(by *Factory) {
+	kept := make([]*handler, 0, len(i.handlers))
+	for _, h := range i.handlers {
+		if h.gone = h.gone || h.by == by; !h.gone {
+			kept = append(kept, h)
+		}
+	}
+	if len(kept) < len(i.handlers) {
+		i.handlers = kept
+		i.planResync()
+	}
+}
+
 // notify tells every handler of a change: old nil for an add, new nil for a
 // delete.
-func (i *Informer) notify(t *sim.Task, old, new runtime.Object, why trace.ID) {
+func (i *shared) notify(t *sim.Task, old, new runtime.Object, why trace.ID) {
 	c := change{old, new, why}
-	for n := 0; n < len(i.handlers); n++ {
-		i.handlers[n].inTurn(t, c)
+	for _, h := range i.handlers {
+		h.inTurn(t, c)
 	}
 }
 
 // inTurn tells h of c, after what is still waiting to be delivered to it.
 func (h *handler) inTurn(t *sim.Task, c change) {
+	if h.gone {
+		return
+	}
 	if h.replaying {
 		h.waiting = append(h.waiting, c)
 		return

@@ -62,8 +62,15 @@ type Handler struct {
 	Delete func(t *sim.Task, obj runtime.Object, why trace.ID)
 }
 
-// Informer is a cache of one kind in one process.
+// Informer is a cache of one kind in one process, as one of those has it who share it.
 type Informer struct {
+	*shared
+	of    *Factory // that gave it; nil of one that nobody shares
+	reads *Reads   // of the factory, nil where nobody counts
+}
+
+// shared is the cache itself, with the handlers of all.
+type shared struct {
 	process  *sim.Process
 	owner    trace.Lane
 	client   client.Interface
@@ -72,8 +79,7 @@ type Informer struct {
 	opts     Options
 
 	store    *store
-	reads    *Reads // of the factory, nil where nobody counts
-	handlers []*handler
+	handlers []*handler // replaced where one goes: somebody may be in the midst of them
 	started  bool
 	synced   bool
 	syncCond sim.Cond
@@ -94,14 +100,14 @@ func New(p *sim.Process, owner trace.Lane, c client.Interface, r client.Resource
 	if owner != p.Lane {
 		p = p.Child(owner)
 	}
-	return &Informer{process: p, owner: owner, client: c, resource: r, ns: namespace, opts: opts, store: newStore()}
+	return &Informer{shared: &shared{process: p, owner: owner, client: c, resource: r, ns: namespace, opts: opts, store: newStore()}}
 }
 
 // Resource is the kind the informer caches.
-func (i *Informer) Resource() client.Resource { return i.resource }
+func (i *shared) Resource() client.Resource { return i.resource }
 
 // Start begins listing and watching. Starting twice does nothing.
-func (i *Informer) Start() {
+func (i *shared) Start() {
 	if i.started {
 		return
 	}
@@ -111,7 +117,7 @@ func (i *Informer) Start() {
 }
 
 // Stop ends listing and watching for good; what the store holds stays.
-func (i *Informer) Stop() {
+func (i *shared) Stop() {
 	i.stopped = true
 	i.planResync()
 	if i.watch != nil {
@@ -121,17 +127,17 @@ func (i *Informer) Stop() {
 
 // HasSynced reports whether the store holds a first complete list and the handlers
 // have been called with it.
-func (i *Informer) HasSynced() bool { return i.synced }
+func (i *shared) HasSynced() bool { return i.synced }
 
 // WaitForSync waits until HasSynced.
-func (i *Informer) WaitForSync(t *sim.Task) {
+func (i *shared) WaitForSync(t *sim.Task) {
 	for !i.synced {
 		i.syncCond.Wait(t)
 	}
 }
 
 // WaitForSyncWithin waits until HasSynced, for so long at most, and reports it.
-func (i *Informer) WaitForSyncWithin(t *sim.Task, limit time.Duration) bool {
+func (i *shared) WaitForSyncWithin(t *sim.Task, limit time.Duration) bool {
 	for until := t.Elapsed() + limit; !i.synced && t.Elapsed() < until; {
 		i.syncCond.WaitTimeout(t, until-t.Elapsed())
 	}
@@ -139,10 +145,10 @@ func (i *Informer) WaitForSyncWithin(t *sim.Task, limit time.Duration) bool {
 }
 
 // Revision is the newest revision the informer has seen.
-func (i *Informer) Revision() int64 { return i.revision }
+func (i *shared) Revision() int64 { return i.revision }
 
 // Len is how many objects the store holds.
-func (i *Informer) Len() int { return i.store.len() }
+func (i *shared) Len() int { return i.store.len() }
 
 // Get gives the object of a key: "namespace/name", or "name" where the kind has
 // no namespaces. The object is shared.
@@ -166,7 +172,7 @@ type IndexFunc func(obj runtime.Object) []string
 
 // AddIndex adds an index. Adding a name again does nothing, so that everybody
 // who needs an index of a shared informer can ask for it.
-func (i *Informer) AddIndex(name string, fn IndexFunc) { i.store.addIndex(name, fn) }
+func (i *shared) AddIndex(name string, fn IndexFunc) { i.store.addIndex(name, fn) }
 
 // ByIndex gives the objects that the named index files under value, sorted by
 // key.

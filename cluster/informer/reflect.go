@@ -17,7 +17,7 @@ import (
 
 // run lists and watches for as long as the process lives
 // (reflector.go RunWithContext: ListAndWatch in a BackoffUntil loop).
-func (i *Informer) run(t *sim.Task) {
+func (i *shared) run(t *sim.Task) {
 	wait := &backoff{}
 	reason := "first start"
 	t.SetCauses(i.process.Began())
@@ -32,7 +32,7 @@ func (i *Informer) run(t *sim.Task) {
 
 // listAndWatch fills the store and follows the watch until the server no
 // longer knows the revision or refuses; it gives the reason to start over.
-func (i *Informer) listAndWatch(t *sim.Task, reason string, wait *backoff) (again string, err error) {
+func (i *shared) listAndWatch(t *sim.Task, reason string, wait *backoff) (again string, err error) {
 	t.SetCauses(i.emit(t, trace.InformerRelist, reason))
 	w, err := i.watchList(t)
 	if err != nil && !client.IsUnreachable(err) {
@@ -66,20 +66,20 @@ func (i *Informer) listAndWatch(t *sim.Task, reason string, wait *backoff) (agai
 }
 
 // open watches from the newest revision seen.
-func (i *Informer) open(t *sim.Task) (client.Watch, error) {
+func (i *shared) open(t *sim.Task) (client.Watch, error) {
 	opts := i.selectors()
 	opts.ResourceVersion = strconv.FormatInt(i.revision, 10)
 	opts.AllowWatchBookmarks = true
 	return i.client.Watch(t, i.resource, i.ns, opts)
 }
 
-func (i *Informer) selectors() metav1.ListOptions {
+func (i *shared) selectors() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: i.opts.LabelSelector, FieldSelector: i.opts.FieldSelector}
 }
 
 // follow applies a watch's events until it ends (reflector.go
 // handleAnyWatch). It gives an error when the watch cannot be resumed.
-func (i *Informer) follow(t *sim.Task, w client.Watch, wait *backoff) error {
+func (i *shared) follow(t *sim.Task, w client.Watch, wait *backoff) error {
 	i.watch = w
 	defer func() {
 		i.watch = nil
@@ -107,7 +107,7 @@ func (i *Informer) follow(t *sim.Task, w client.Watch, wait *backoff) error {
 }
 
 // apply takes one event into the store and tells the handlers.
-func (i *Informer) apply(t *sim.Task, e client.WatchEvent) {
+func (i *shared) apply(t *sim.Task, e client.WatchEvent) {
 	t.SetCauses(e.ID)
 	if e.Revision > i.revision {
 		i.revision = e.Revision
@@ -127,7 +127,7 @@ func (i *Informer) apply(t *sim.Task, e client.WatchEvent) {
 
 // watchList asks for the present objects and everything after in one request
 // (reflector.go watchList). The returned watch continues from there.
-func (i *Informer) watchList(t *sim.Task) (client.Watch, error) {
+func (i *shared) watchList(t *sim.Task) (client.Watch, error) {
 	opts := i.selectors()
 	yes := true
 	opts.SendInitialEvents = &yes
@@ -160,7 +160,7 @@ func (i *Informer) watchList(t *sim.Task) (client.Watch, error) {
 }
 
 // list asks for all objects (reflector.go list).
-func (i *Informer) list(t *sim.Task) error {
+func (i *shared) list(t *sim.Task) error {
 	opts := i.selectors()
 	if i.revision == 0 {
 		opts.ResourceVersion = "0" // the first list may be as old as the server's cache
@@ -176,7 +176,7 @@ func (i *Informer) list(t *sim.Task) error {
 // replace makes the store hold exactly items, tells the handlers the
 // difference, and so closes the gap in what the watch told
 // (delta_fifo.go Replace, with its tombstones for what vanished unseen).
-func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, revision int64, end trace.ID) {
+func (i *shared) replace(t *sim.Task, items []runtime.Object, why []trace.ID, revision int64, end trace.ID) {
 	causes := t.Causes()
 	cause := func(n int) trace.ID {
 		if n < len(why) {
@@ -217,11 +217,11 @@ func (i *Informer) replace(t *sim.Task, items []runtime.Object, why []trace.ID, 
 	i.syncCond.Broadcast()
 }
 
-func (i *Informer) emit(t *sim.Task, kind trace.Kind, reason string) trace.ID {
+func (i *shared) emit(t *sim.Task, kind trace.Kind, reason string) trace.ID {
 	return i.emitWith(t, kind, reason, 0)
 }
 
-func (i *Informer) emitWith(t *sim.Task, kind trace.Kind, reason string, tombstones int) trace.ID {
+func (i *shared) emitWith(t *sim.Task, kind trace.Kind, reason string, tombstones int) trace.ID {
 	return t.Emit(trace.Event{
 		Lane: i.owner, Kind: kind, Object: trace.Ref{APIVersion: i.resource.GroupVersion().String(), Kind: i.resource.Kind},
 		Payload: &trace.Informer{

@@ -17,7 +17,7 @@ const NoResync time.Duration = -1
 //
 // Mirrors shared_informer.go shouldResync; simplified: a period is not rounded
 // to a multiple of the shortest one.
-func (i *Informer) planResync() {
+func (i *shared) planResync() {
 	if i.next != nil {
 		i.next.Cancel()
 		i.next = nil
@@ -38,7 +38,7 @@ func (i *Informer) planResync() {
 }
 
 // nextResync is when the next handler is due.
-func (i *Informer) nextResync() (at time.Duration, any bool) {
+func (i *shared) nextResync() (at time.Duration, any bool) {
 	for _, h := range i.handlers {
 		if i.period(h) > 0 && (!any || h.due < at) {
 			at, any = h.due, true
@@ -48,7 +48,7 @@ func (i *Informer) nextResync() (at time.Duration, any bool) {
 }
 
 // period is the resync period of h; 0 is never.
-func (i *Informer) period(h *handler) time.Duration {
+func (i *shared) period(h *handler) time.Duration {
 	switch {
 	case i.opts.Resync == 0 || h.Resync < 0 || h.Update == nil:
 		return 0
@@ -59,7 +59,7 @@ func (i *Informer) period(h *handler) time.Duration {
 }
 
 // resync tells the handlers that are due.
-func (i *Informer) resync(t *sim.Task) {
+func (i *shared) resync(t *sim.Task) {
 	var due []*handler
 	shortest := time.Duration(0)
 	for _, h := range i.handlers {

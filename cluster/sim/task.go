@@ -3,6 +3,7 @@ package sim
 import (
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"kviz/cluster/trace"
@@ -31,7 +32,7 @@ func (k *Kernel) NewProcess(lane trace.Lane) *Process {
 }
 
 // Child makes a part of the process that speaks in a lane of its own, as each
-// controller of the controller manager does. It is killed with its parent.
+// controller of the controller manager does. It is killed with its parent, or alone.
 func (p *Process) Child(lane trace.Lane) *Process {
 	c := p.k.NewProcess(lane)
 	c.dead, c.began, c.parent = p.dead, p.began, p
@@ -91,6 +92,9 @@ func (p *Process) Kill() {
 		c.Kill()
 	}
 	p.children = nil
+	if up := p.parent; up != nil && !up.dead { // a part that ends alone
+		up.children = slices.DeleteFunc(up.children, func(c *Process) bool { return c == p })
+	}
 }
 
 func (p *Process) forget(t *Task) {

@@ -262,6 +262,40 @@ test "$(flood)" -le 3
 kviz fault fast queue/replicaset
 test "$(flood)" -ge 25
 
+## stop controller, start controller
+gone() { # deletes a pod, and tells how many there are a while later
+  kubectl delete pod "$(kubectl get pods -l app=web -o jsonpath='{.items[0].metadata.name}')" >/dev/null
+  sleep 20
+  kubectl get pods -l app=web -o name | wc -l
+}
+kviz fault stop controller/replicaset-controller
+test "$(gone)" -eq 5
+kviz fault start controller/replicaset-controller
+settled
+test "$(gone)" -eq 6
+
+## crash controller, start controller
+kviz fault crash controller/deployment-controller
+kubectl scale deploy/web --replicas=7
+sleep 10
+wanted 6
+kviz fault start controller/deployment-controller
+sleep 10
+wanted 7
+
+## restart controller
+kviz fault restart controller/job-controller
+test "$(kviz print 'processes["job-controller"].starts')" -eq 1
+
+## slow controller, fast controller
+kviz fault slow controller/replicaset-controller 1m
+kubectl scale deploy/web --replicas=9
+sleep 20
+test "$(kubectl get pods -l app=web -o name | wc -l)" -lt 9
+kviz fault fast controller/replicaset-controller
+settled
+test "$(kubectl get pods -l app=web -o name | wc -l)" -eq 9
+
 ## stop dns, start dns
 kviz fault stop dns
 fails kubectl exec client -- curl -s --max-time 5 web

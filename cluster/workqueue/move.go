@@ -148,6 +148,13 @@ func (q *Queue[K]) ShutDown() {
 	q.cond.Broadcast()
 }
 
+// Drop is ShutDown, and forgets what waits: only what workers have goes on.
+func (q *Queue[K]) Drop() {
+	q.queue = nil
+	clear(q.dirty)
+	q.ShutDown()
+}
+
 // ShuttingDown reports whether ShutDown was called.
 func (q *Queue[K]) ShuttingDown() bool { return q.shutDown }
 

@@ -58,6 +58,7 @@ func (m Menu) Targets(intro string) overlay.Overlay {
 		{"Pods", []string{"pod"}},
 		{"Watches at the store", []string{"watch"}},
 		{"Clients' watches at the API server", []string{"informer"}},
+		{"The controllers", []string{"controller"}},
 		{"The controllers' work queues", []string{"queue"}},
 		{"Credentials", []string{"certificate", "token"}},
 		{"Other", nil},

@@ -52,6 +52,8 @@ func Target(target string) string {
 		return "the API server's watch of " + name + " at the store"
 	case "informer":
 		return "the watch of " + name + " at the API server"
+	case "controller":
+		return "the " + name
 	case "queue":
 		return "the work queue " + name
 	}

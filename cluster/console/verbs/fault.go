@@ -10,6 +10,7 @@ import (
 
 	"kviz/cluster/control"
 	"kviz/cluster/nearest"
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 )
 
@@ -44,11 +45,19 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 	if targets := m.Targets(); !slices.Contains(targets, args[1]) {
 		kind, _, _ := strings.Cut(args[1], "/")
 		others := slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, kind+"/") })
-		if meant := sameName(targets, args[1], applies); meant != "" && !others {
+		meant := shortController(targets, args[1])
+		if meant == "" && !others {
+			meant = sameName(targets, args[1], applies)
+		}
+		if meant != "" {
 			fmt.Fprintf(inv.Err, "kviz fault: unknown target %q; did you mean %q? (kviz fault list tells all)\n", args[1], meant)
 			return 2
 		}
-		if lacks := inv.latest().Lacks(args[1]); lacks != "" {
+		component := args[1]
+		if kind == "controller" { // a part of it
+			component = trace.CompKCM
+		}
+		if lacks := inv.latest().Lacks(component); lacks != "" {
 			return inv.did(errors.New(lacks))
 		}
 		return inv.unknown("target", args[1], ofKinds(targets, args[1], applies))
@@ -101,6 +110,15 @@ func (inv *use) listFaults(kinds []control.FaultKind, of []string) int {
 	_ = w.Flush()
 	fmt.Fprintf(inv.Out, "targets now: %s\nkviz fault list TARGET tells what each of its faults does\n", strings.Join(targets, " "))
 	return 0
+}
+
+// shortController is the target of a controller whose name is without its last part, as its
+// queue's is: controller/deployment-controller for controller/deployment.
+func shortController(targets []string, word string) string {
+	if t := word + "-controller"; strings.HasPrefix(t, "controller/") && slices.Contains(targets, t) {
+		return t
+	}
+	return ""
 }
 
 // sameName is the target of the kinds that has the name of a word, where its kind is wrong

@@ -23,6 +23,7 @@ const (
 func (c *Controller) clean(t *sim.Task) {
 	c.requests.WaitForSync(t)
 	for {
+		c.Linger(t)
 		for _, obj := range c.requests.List() {
 			c.Attempt(t, client.RefOf(obj), "a look at the request", func() { c.discard(t, obj.(*certificatesv1.CertificateSigningRequest)) })
 		}

@@ -165,6 +165,7 @@ func (c *Controller) Start() {
 		synced(t)
 		for {
 			t.SetCauses()
+			c.Linger(t)
 			c.Attempt(t, trace.Ref{}, "a look at all nodes", func() { c.monitor(t) })
 			t.Sleep(MonitorPeriod)
 		}

@@ -66,6 +66,7 @@ func (c *Controller) Start() {
 		c.nodes.WaitForSync(t)
 		for {
 			t.SetCauses()
+			c.Linger(t)
 			c.pass(t)
 			t.Sleep(period)
 		}

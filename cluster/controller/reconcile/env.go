@@ -36,8 +36,12 @@ type Env struct {
 	// Around is what stands around the runs of a queue, made when the queue is; nil:
 	// nothing.
 	Around func(queue string, sync Sync) Sync
+	// Lag is how much longer each run takes, of a Loop or not; nil: no longer.
+	Lag *sim.Delay
 
 	requests *requests // Client, which counts
+	loops    []*Loop
+	leaving
 }
 
 // Sync is one run of a loop: it brings what there is nearer to what is wanted for a key.
@@ -54,9 +58,18 @@ func NewEnv(p *sim.Process, name, source string, c client.Interface, informers *
 // Name is the controller's name.
 func (e *Env) Name() string { return e.Process.Lane.Component }
 
+// Linger lets the time pass that a run takes longer because of a fault.
+func (e *Env) Linger(t *sim.Task) {
+	if e.Lag != nil {
+		e.Lag.Pass(t)
+	}
+}
+
 // Attempt runs what the controller does about one object outside of a Loop, and reports whether it
 // came to an end: a panic is in the trace and in a Warning about the object, and the others go on.
 func (e *Env) Attempt(t *sim.Task, object trace.Ref, doing string, fn func()) bool {
+	e.begin()
+	defer e.end()
 	broken := t.HandleCrashOn(object, doing, fn)
 	if broken != nil && object.Name != "" {
 		e.Events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note(e.Name(), "controller"))

@@ -36,10 +36,12 @@ func NewLoop(env *Env, queue string, r client.Resource, sync Sync) *Loop {
 	if env.Around != nil {
 		sync = env.Around(queue, sync)
 	}
-	return &Loop{
+	l := &Loop{
 		Queue: workqueue.New[string](queue, env.Process.Lane, env.Process),
 		env:   env, resource: r, sync: sync, converged: map[string]string{},
 	}
+	env.loops = append(env.loops, l)
+	return l
 }
 
 // Start starts the workers; they begin when the informers have synced.
@@ -61,6 +63,8 @@ func (l *Loop) next(t *sim.Task) bool {
 	if quit {
 		return false
 	}
+	l.env.begin()
+	defer l.env.end()
 	run := &Run{T: t, Key: key, loop: l}
 	run.Namespace, run.Name = informer.SplitKey(key)
 	run.start = l.emit(t, trace.ReconcileStart, &trace.Reconcile{Controller: l.env.Name(), Key: key}, run)
@@ -68,7 +72,7 @@ func (l *Loop) next(t *sim.Task) bool {
 
 	l.env.Informers.Reads().Begin(t)
 	var err error
-	if broken := t.HandleCrash(func() { err = l.sync(run) }); broken != nil {
+	if broken := t.HandleCrash(func() { l.env.Linger(t); err = l.sync(run) }); broken != nil {
 		err = l.broke(t, run, broken)
 	}
 

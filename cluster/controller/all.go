@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/clusterroleaggregation"
+	"kviz/cluster/controller/cronjob"
+	"kviz/cluster/controller/daemonset"
+	"kviz/cluster/controller/deployment"
+	"kviz/cluster/controller/disruption"
+	"kviz/cluster/controller/endpoint"
+	"kviz/cluster/controller/endpointslice"
+	"kviz/cluster/controller/endpointslicemirroring"
+	"kviz/cluster/controller/garbage"
+	"kviz/cluster/controller/job"
+	"kviz/cluster/controller/namespace"
+	"kviz/cluster/controller/nodelifecycle"
+	"kviz/cluster/controller/podgc"
+	"kviz/cluster/controller/reconcile"
+	"kviz/cluster/controller/replicaset"
+	"kviz/cluster/controller/resourcequota"
+	"kviz/cluster/controller/rootca"
+	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/controller/statefulset"
+	"kviz/cluster/controller/storageprotection"
+	"kviz/cluster/controller/tainteviction"
+	"kviz/cluster/controller/ttlafterfinished"
+)
+
+// descriptor is one controller and how it is made (upstream's ControllerDescriptor).
+type descriptor struct {
+	name   string
+	source string // the component that its Events come from
+	make   func(*reconcile.Env) starter
+}
+
+type starter interface{ Start() }
+
+// of describes a controller that is made from its environment alone.
+func of[C starter](name, source string, make func(*reconcile.Env) C) descriptor {
+	return descriptor{name, source, func(e *reconcile.Env) starter { return make(e) }}
+}
+
+// all are the controllers in the order in which they start.
+func all(cfg Config) []descriptor {
+	list := []descriptor{
+		of(serviceaccount.Name, serviceaccount.Name, serviceaccount.New),
+		of(rootca.Name, rootca.Name, func(e *reconcile.Env) *rootca.Controller { return rootca.New(e, cfg.RootCA) }),
+		of(namespace.Name, namespace.Name, namespace.New),
+		of(deployment.Name, deployment.Name, deployment.New),
+		of(replicaset.Name, replicaset.Name, replicaset.New),
+		of(endpointslice.Name, endpointslice.Source, endpointslice.New),
+		of(endpoint.Name, endpoint.Source, endpoint.New),
+		of(endpointslicemirroring.Name, endpointslicemirroring.Source, endpointslicemirroring.New),
+		of(garbage.Name, garbage.Name, garbage.New),
+		of(nodelifecycle.Name, nodelifecycle.Source, nodelifecycle.New),
+		of(tainteviction.Name, tainteviction.Name, tainteviction.New),
+		of(podgc.Name, podgc.Name, podgc.New),
+		of(resourcequota.Name, resourcequota.Name, resourcequota.New),
+		of(replicaset.ReplicationName, replicaset.ReplicationSource, replicaset.NewReplication),
+		of(certificates.Approving, certificates.Approving, certificates.NewApproving),
+		of(certificates.Cleaner, certificates.Cleaner, certificates.NewCleaner),
+		of(storageprotection.ClaimsName, storageprotection.ClaimsName, storageprotection.NewClaims),
+		of(storageprotection.VolumesName, storageprotection.VolumesName, storageprotection.NewVolumes),
+		of(storageprotection.ClassesName, storageprotection.ClassesName, storageprotection.NewClasses),
+		of(clusterroleaggregation.Name, clusterroleaggregation.Name, clusterroleaggregation.New),
+		of(statefulset.Name, statefulset.Name, statefulset.New),
+		of(disruption.Name, disruption.Source, disruption.New),
+		of(job.Name, job.Name, job.New),
+		of(ttlafterfinished.Name, ttlafterfinished.Name, ttlafterfinished.New),
+		of(cronjob.Name, cronjob.Name, cronjob.New),
+		of(daemonset.Name, daemonset.Name, daemonset.New),
+	}
+	if cfg.Sign != nil {
+		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))
+	}
+	return list
+}
