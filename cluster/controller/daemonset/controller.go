@@ -17,8 +17,7 @@
 // would bring the network back, if not they?
 //
 // Mirrors pkg/controller/daemon. Simplified: no metrics; where upstream goes through a map of
-// nodes, this goes by their names; deletions are expected by name, not by number.
-// Nothing is watched before the first DaemonSet. Start reading at [Controller.sync].
+// nodes, this goes by their names. Nothing is watched before the first DaemonSet. Start reading at [Controller.sync].
 package daemonset
 
 import (
@@ -56,6 +55,9 @@ const (
 	Account = "daemon-set-controller"
 )
 
+// onNode is the name of the index of pods by node.
+const onNode = "node"
+
 // Controller is the DaemonSet controller.
 type Controller struct {
 	*reconcile.Env
@@ -65,7 +67,7 @@ type Controller struct {
 	history *history.Revisions
 	expect  *expect.Expectations
 	written *expect.Written
-	failed  backoff
+	failed  *backoff
 	loop    *reconcile.Loop
 	onNode  *reconcile.Loop
 }
@@ -87,10 +89,11 @@ func (c *Controller) Start() {
 func (c *Controller) watch() {
 	c.sets, c.pods, c.nodes = c.Informers.For(client.DaemonSets), c.Informers.For(client.Pods), c.Informers.For(client.Nodes)
 	c.history = history.Of(c.Env)
-	c.expect, c.written, c.failed = expect.New(), expect.NewWritten(c.pods, c.sets), backoff{}
+	c.expect, c.written, c.failed = expect.New(), expect.NewWritten(c.pods, c.sets), newBackoff()
 	c.loop = reconcile.NewLoop(c.Env, "daemonset", client.DaemonSets, c.sync)
 	c.onNode = reconcile.NewLoop(c.Env, "daemonset-node-updates", client.Nodes, c.syncNode)
 	ownerref.AddIndex(c.pods)
+	c.pods.AddIndex(onNode, func(obj runtime.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} })
 	c.sets.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.enqueue(t, obj) },
 		Update: func(t *sim.Task, old, obj runtime.Object, _ trace.ID) {
@@ -113,7 +116,10 @@ func (c *Controller) watch() {
 	})
 	c.history.Informer().AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) {
-			if rev := obj.(*appsv1.ControllerRevision); metav1.GetControllerOfNoCopy(rev) == nil {
+			switch rev := obj.(*appsv1.ControllerRevision); {
+			case rev.DeletionTimestamp != nil: // first seen when already on its way out
+				c.enqueueOwner(t, rev)
+			case metav1.GetControllerOfNoCopy(rev) == nil:
 				c.enqueueAdopters(t, rev)
 			}
 		},

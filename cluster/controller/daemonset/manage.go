@@ -29,22 +29,22 @@ type plan struct {
 
 // manage has a pod on each node that should have one, and none on others (manage).
 func (l *look) manage() error {
-	on, err := l.byNode()
+	on, err := l.byNode(false)
 	if err != nil {
 		return err
 	}
 	p := plan{}
 	should := 0
-	for _, node := range l.all {
-		if run, _ := shouldRun(node, l.ds); run {
+	for _, n := range l.all {
+		if n.should {
 			should++
 		}
-		l.node(&p, node, on[node.Name])
+		l.node(&p, n, on[n.Name])
 	}
 	// Pods for nodes that are gone will never be scheduled; the others the garbage
 	// collector of pods deletes.
 	for _, name := range slices.Sorted(maps.Keys(on)) {
-		if slices.ContainsFunc(l.all, func(n *corev1.Node) bool { return n.Name == name }) {
+		if _, ok := l.byName[name]; ok {
 			continue
 		}
 		for _, pod := range on[name] {
@@ -58,13 +58,12 @@ func (l *look) manage() error {
 }
 
 // node adds what is to be done on one node (podsShouldBeOnNode).
-func (l *look) node(p *plan, node *corev1.Node, here []*corev1.Pod) {
-	should, may := shouldRun(node, l.ds)
+func (l *look) node(p *plan, n node, here []*corev1.Pod) {
 	switch {
-	case should && len(here) == 0:
-		p.create = append(p.create, node.Name)
-	case may:
-		l.prune(p, node, here, should)
+	case n.should && len(here) == 0:
+		p.create = append(p.create, n.Name)
+	case n.may:
+		l.prune(p, n, here)
 	default:
 		for _, pod := range here {
 			if pod.DeletionTimestamp == nil {
@@ -75,13 +74,13 @@ func (l *look) node(p *plan, node *corev1.Node, here []*corev1.Pod) {
 }
 
 // prune has those of a node's pods go that have ended, or are too many.
-func (l *look) prune(p *plan, node *corev1.Node, here []*corev1.Pod, should bool) {
-	running := l.running(p, node, here)
+func (l *look) prune(p *plan, n node, here []*corev1.Pod) {
+	running := l.running(p, n.Node, here)
 	slices.SortFunc(running, olderFirst)
 	surge := util.AllowsSurge(l.ds)
 	switch {
-	case surge && len(running) == 0 && should:
-		p.create = append(p.create, node.Name)
+	case surge && len(running) == 0 && n.should:
+		p.create = append(p.create, n.Name)
 		return
 	case len(running) <= 1:
 		return
@@ -155,7 +154,7 @@ func (l *look) updated(pod *corev1.Pod) bool { return util.IsPodUpdated(pod, l.h
 // carryOut creates and deletes (syncNodes).
 func (l *look) carryOut(p plan) error {
 	create, del := p.create[:min(len(p.create), BurstReplicas)], p.delete[:min(len(p.delete), BurstReplicas)]
-	l.expect.Both(l.run.Key, len(create), del, l.run.T.Now())
+	l.expect.Numbers(l.run.Key, len(create), len(del), l.run.T.Now())
 	var errs []error
 	if len(create) > 0 {
 		l.run.Act("create", client.Pods.Ref(l.ds.Namespace, ""), len(create), 0, "%s: create one on %s", p.why, names(create))

@@ -4,8 +4,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
-	upstream "k8s.io/kubernetes/pkg/controller/daemon"
+	"k8s.io/kubernetes/pkg/controller/daemon/util"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/reconcile"
@@ -19,15 +21,15 @@ func (c *Controller) syncNode(run *reconcile.Run) error {
 	}
 	node := obj.(*corev1.Node)
 	has := map[string]bool{}
-	for _, obj := range c.pods.List() {
+	for _, obj := range c.pods.ByIndex(onNode, node.Name) {
 		pod := obj.(*corev1.Pod)
-		if ref := metav1.GetControllerOfNoCopy(pod); pod.Spec.NodeName == node.Name && ref != nil && ref.Kind == client.DaemonSets.Kind {
+		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == client.DaemonSets.Kind {
 			has[pod.Namespace+"/"+ref.Name] = true
 		}
 	}
 	for _, obj := range c.sets.List() {
 		ds := obj.(*appsv1.DaemonSet)
-		should, may := shouldRun(node, ds)
+		should, may := placeOf(ds).on(node)
 		scheduled := has[ds.Namespace+"/"+ds.Name]
 		if should && !scheduled || !may && scheduled || scheduled && ds.Status.NumberMisscheduled > 0 {
 			c.enqueue(run.T, ds)
@@ -36,8 +38,44 @@ func (c *Controller) syncNode(run *reconcile.Run) error {
 	return nil
 }
 
-// shouldRun reports whether a pod of ds should run on a node, and whether one that runs there may
-// stay: a NoSchedule taint that came later does not drive it away.
-func shouldRun(node *corev1.Node, ds *appsv1.DaemonSet) (should, may bool) {
-	return upstream.NodeShouldRunDaemonPod(klog.Background(), node, ds)
+// place is where the pods of a DaemonSet may run.
+type place struct {
+	node        string // the only one, where the template names it
+	tolerations []corev1.Toleration
+	affinity    nodeaffinity.RequiredNodeAffinity
+}
+
+// placeOf reads it from the template, once for all nodes: to read the affinity takes longer than
+// to compare it with a node.
+func placeOf(ds *appsv1.DaemonSet) place {
+	spec := ds.Spec.Template.Spec
+	util.AddOrUpdateDaemonPodTolerations(&spec)
+	return place{spec.NodeName, spec.Tolerations, nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity)}
+}
+
+// on reports whether a pod should run on a node, and whether one that runs there may stay: a
+// NoSchedule taint that came later does not drive it away (nodeShouldRunDaemonPod).
+func (p place) on(node *corev1.Node) (should, may bool) {
+	if p.node != "" && p.node != node.Name {
+		return false, false
+	}
+	if fits, _ := p.affinity.Match(node); !fits { // one that cannot be read fits nowhere
+		return false, false
+	}
+	if p.tolerates(node, corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule) {
+		return true, true
+	}
+	return false, p.tolerates(node, corev1.TaintEffectNoExecute)
+}
+
+func (p place) tolerates(node *corev1.Node, effects ...corev1.TaintEffect) bool {
+	_, kept := v1helper.FindMatchingUntoleratedTaint(klog.Logger{}, node.Spec.Taints, p.tolerations, func(t *corev1.Taint) bool {
+		for _, e := range effects {
+			if t.Effect == e {
+				return true
+			}
+		}
+		return false
+	}, false)
+	return !kept
 }

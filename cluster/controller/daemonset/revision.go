@@ -25,7 +25,7 @@ const hashLabel = appsv1.DefaultDaemonSetUniqueLabelKey
 // revisions gives the revision of the set's template now, which it makes where there is none, and
 // the others, the oldest first (constructHistory).
 func (l *look) revisions() (current *appsv1.ControllerRevision, old []*appsv1.ControllerRevision, err error) {
-	patch, err := history.Patch(l.ds)
+	patch, err := history.PatchExactly(l.ds)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,7 +36,7 @@ func (l *look) revisions() (current *appsv1.ControllerRevision, old []*appsv1.Co
 	var same []*appsv1.ControllerRevision
 	number := int64(1)
 	for _, rev := range list {
-		if rev.Labels[hashLabel] == "" {
+		if _, ok := rev.Labels[hashLabel]; !ok {
 			l.run.Act("update", client.RefOf(rev), rev.Name, nil, "revision %s has no label %s: its name will do", rev.Name, hashLabel)
 			rev = rev.DeepCopy()
 			rev.Labels[hashLabel] = rev.Name
@@ -59,7 +59,7 @@ func (l *look) revisions() (current *appsv1.ControllerRevision, old []*appsv1.Co
 		return nil, nil, err
 	}
 	if current.Revision < number {
-		_, err = l.history.Number(l.run, current, number)
+		err = l.history.NumberOnce(l.run, current, number)
 	}
 	return current, old, err
 }
@@ -97,7 +97,7 @@ func (l *look) snapshot(patch runtime.RawExtension, number int64) (*appsv1.Contr
 		return nil, err
 	}
 	if !reflect.DeepEqual(fresh.Status.CollisionCount, ds.Status.CollisionCount) {
-		return nil, fmt.Errorf("found a stale collision count of DaemonSet %q while processing; will retry until it is updated", ds.Name)
+		return nil, fmt.Errorf("found a stale collision count (%d, expected %d) of DaemonSet %q while processing; will retry until it is updated", count(ds), count(fresh), ds.Name)
 	}
 	if fresh.Status.CollisionCount == nil {
 		fresh.Status.CollisionCount = new(int32)
@@ -107,6 +107,13 @@ func (l *look) snapshot(patch runtime.RawExtension, number int64) (*appsv1.Contr
 		return nil, err
 	}
 	return nil, taken
+}
+
+func count(ds *appsv1.DaemonSet) int32 {
+	if n := ds.Status.CollisionCount; n != nil {
+		return *n
+	}
+	return 0
 }
 
 // dedup leaves one of the revisions that have the same template, the newest, and has the pods
@@ -146,13 +153,15 @@ func (l *look) dedup(same []*appsv1.ControllerRevision) (*appsv1.ControllerRevis
 // truncate deletes the oldest revisions that no pod is of, as many as there are more than
 // the limit (cleanupHistory).
 func (l *look) truncate(old []*appsv1.ControllerRevision) error {
-	list, err := l.claim()
+	on, err := l.byNode(true)
 	if err != nil {
-		return err
+		return fmt.Errorf("couldn't get node to daemon pod mapping for daemon set %q: %w", l.ds.Name, err)
 	}
 	live := map[string]bool{}
-	for _, pod := range list {
-		live[pod.Labels[hashLabel]] = true
+	for _, list := range on {
+		for _, pod := range list {
+			live[pod.Labels[hashLabel]] = true
+		}
 	}
 	var idle []*appsv1.ControllerRevision
 	for _, rev := range old {

@@ -11,16 +11,16 @@ import (
 
 // roll replaces pods of old revisions, as many at a time as the strategy allows (rollingUpdate).
 func (l *look) roll() error {
-	on, err := l.byNode()
+	on, err := l.byNode(false)
 	if err != nil {
 		return err
 	}
 	desired := 0
-	for _, node := range l.all {
-		if should, _ := shouldRun(node, l.ds); should {
+	for _, n := range l.all {
+		if n.should {
 			desired++
-			if _, ok := on[node.Name]; !ok {
-				on[node.Name] = nil // counts, also without a pod
+			if _, ok := on[n.Name]; !ok {
+				on[n.Name] = nil // counts, also without a pod
 			}
 		}
 	}
@@ -140,10 +140,9 @@ func (l *look) surge(on map[string][]*corev1.Pod, most, desired int) (p plan, er
 }
 
 func (l *look) shouldRunOn(name string) (bool, error) {
-	i := slices.IndexFunc(l.all, func(n *corev1.Node) bool { return n.Name == name })
-	if i < 0 {
+	i, ok := l.byName[name]
+	if !ok {
 		return false, fmt.Errorf("couldn't get node for nodeName %q: it is gone", name)
 	}
-	should, _ := shouldRun(l.all[i], l.ds)
-	return should, nil
+	return l.all[i].should, nil
 }

@@ -13,15 +13,15 @@ import (
 
 // count counts nodes by the oldest pod of each (updateDaemonSetStatus).
 func (l *look) count() (st appsv1.DaemonSetStatus, err error) {
-	on, err := l.byNode()
+	on, err := l.byNode(false)
 	if err != nil {
 		return st, err
 	}
 	st = *l.ds.Status.DeepCopy()
 	st.DesiredNumberScheduled, st.CurrentNumberScheduled, st.NumberMisscheduled, st.NumberReady, st.UpdatedNumberScheduled, st.NumberAvailable = 0, 0, 0, 0, 0, 0
-	for _, node := range l.all {
-		here := on[node.Name]
-		if should, _ := shouldRun(node, l.ds); !should {
+	for _, n := range l.all {
+		here := on[n.Name]
+		if !n.should {
 			if len(here) > 0 {
 				st.NumberMisscheduled++
 			}
@@ -53,12 +53,12 @@ func (l *look) updateStatus(acted bool) error {
 	if err != nil {
 		return err
 	}
-	if l.ds.Spec.MinReadySeconds > 0 && st.NumberReady != st.NumberAvailable {
-		defer l.run.Again(time.Duration(l.ds.Spec.MinReadySeconds) * time.Second)
-	}
 	there := acted && st.NumberAvailable == st.DesiredNumberScheduled && st.UpdatedNumberScheduled == st.DesiredNumberScheduled
 	if err := l.store(st, acted); err != nil {
 		return err
+	}
+	if l.ds.Spec.MinReadySeconds > 0 && st.NumberReady != st.NumberAvailable {
+		l.run.Again(time.Duration(l.ds.Spec.MinReadySeconds) * time.Second)
 	}
 	l.run.Converged(client.RefOf(l.ds), l.ds.Generation, there)
 	return nil
@@ -91,9 +91,9 @@ func (l *look) store(st appsv1.DaemonSetStatus, acted bool) error {
 	}
 }
 
-// counts are desired, current, misscheduled, ready, updated, available.
-func counts(st *appsv1.DaemonSetStatus) [6]int32 {
-	return [6]int32{st.DesiredNumberScheduled, st.CurrentNumberScheduled, st.NumberMisscheduled, st.NumberReady, st.UpdatedNumberScheduled, st.NumberAvailable}
+// counts are desired, current, misscheduled, ready, updated, available, unavailable.
+func counts(st *appsv1.DaemonSetStatus) [7]int32 {
+	return [7]int32{st.DesiredNumberScheduled, st.CurrentNumberScheduled, st.NumberMisscheduled, st.NumberReady, st.UpdatedNumberScheduled, st.NumberAvailable, st.NumberUnavailable}
 }
 
 // whyStatus says what is new in a status.

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/controller/daemon/util"
 
 	"kviz/cluster/client"
@@ -21,10 +22,17 @@ type look struct {
 	run      *reconcile.Run
 	ds       *appsv1.DaemonSet
 	selector labels.Selector
-	all      []*corev1.Node
+	all      []node
+	byName   map[string]int // where in all a node is
 
 	hash       string // of the newest revision
 	generation *int64 // of the template, as very old pods say it
+}
+
+// node is a node, and whether a pod of the set should run there, and may stay there.
+type node struct {
+	*corev1.Node
+	should, may bool
 }
 
 // sync brings one DaemonSet one step further (syncDaemonSet).
@@ -51,9 +59,8 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		return nil // its revisions may be gone already, and nothing can be said of its pods
 	}
 	l := &look{Controller: c, run: run, ds: ds, selector: selector}
-	for _, obj := range c.nodes.List() {
-		l.all = append(l.all, obj.(*corev1.Node))
-	}
+	l.nodes()
+	c.failed.sweep(run.T.Now())
 	run.Look(len(l.all))
 	current, old, err := l.revisions()
 	if err != nil {
@@ -71,6 +78,17 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		err = statusErr
 	}
 	return err
+}
+
+// nodes looks at all nodes, once for the whole sync.
+func (l *look) nodes() {
+	list, place := l.Controller.nodes.List(), placeOf(l.ds)
+	l.all, l.byName = make([]node, 0, len(list)), make(map[string]int, len(list))
+	for i, obj := range list {
+		n := node{Node: obj.(*corev1.Node)}
+		n.should, n.may = place.on(n.Node)
+		l.all, l.byName[n.Name] = append(l.all, n), i
+	}
 }
 
 // step takes it (updateDaemonSet).
@@ -95,19 +113,21 @@ func (l *look) claimer(of client.Resource) *ownerref.Claimer {
 
 // claim gives the set's pods, adopting and releasing (getDaemonPods).
 func (l *look) claim() ([]*corev1.Pod, error) {
-	return ownerref.Claim(l.claimer(client.Pods), ownerref.Candidates[*corev1.Pod](l.pods, l.ds.Namespace, l.ds.UID))
+	claimer := l.claimer(client.Pods)
+	claimer.Adopted = func(pod runtime.Object) { l.written.At(l.run.Key, l.pods, pod) }
+	return ownerref.Claim(claimer, ownerref.Candidates[*corev1.Pod](l.pods, l.ds.Namespace, l.ds.UID))
 }
 
-// byNode gives the pods that are on a node, or can go nowhere else, but for those that have
-// ended and are being deleted (getNodesToDaemonPods).
-func (l *look) byNode() (map[string][]*corev1.Pod, error) {
+// byNode gives the pods that are on a node, or can go nowhere else; those that have ended and
+// are being deleted only with gone (getNodesToDaemonPods).
+func (l *look) byNode(gone bool) (map[string][]*corev1.Pod, error) {
 	list, err := l.claim()
 	if err != nil {
 		return nil, fmt.Errorf("couldn't get node to daemon pod mapping for daemon set %q: %w", l.ds.Name, err)
 	}
 	on := map[string][]*corev1.Pod{}
 	for _, pod := range list {
-		if pods.Terminal(pod) && pod.DeletionTimestamp != nil {
+		if !gone && pods.Terminal(pod) && pod.DeletionTimestamp != nil {
 			continue
 		}
 		if node, err := util.GetTargetNodeName(pod); err == nil {

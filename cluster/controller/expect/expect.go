@@ -7,7 +7,8 @@
 // expected", counts down as they show up, and does nothing while some are
 // outstanding. If they do not show up within five minutes, it stops waiting.
 //
-// Mirrors pkg/controller/controller_utils.go UIDTrackingControllerExpectations.
+// Mirrors pkg/controller/controller_utils.go ControllerExpectations and
+// UIDTrackingControllerExpectations.
 //
 // Nothing is left out. Start reading at [Expectations].
 package expect
@@ -25,7 +26,8 @@ type Expectations struct {
 
 type outstanding struct {
 	creations int
-	deletions map[string]struct{}
+	deletions map[string]struct{} // by name
+	deleting  int                 // by number
 	since     time.Time
 }
 
@@ -49,10 +51,11 @@ func (e *Expectations) Deletions(key string, names []string, now time.Time) {
 	e.byKey[key] = o
 }
 
-// Both notes creations and deletions at once.
-func (e *Expectations) Both(key string, creations int, deletions []string, now time.Time) {
-	e.Deletions(key, deletions, now)
-	e.byKey[key].creations = creations
+// Numbers notes how many creations and deletions are on their way. Such deletions are only
+// counted, as the controllers of Jobs and DaemonSets do it: each change of a pod that is
+// being deleted counts as one.
+func (e *Expectations) Numbers(key string, creations, deletions int, now time.Time) {
+	e.byKey[key] = &outstanding{creations: creations, deleting: deletions, since: now}
 }
 
 // Created counts down one creation: seen in the cache, or failed.
@@ -66,6 +69,7 @@ func (e *Expectations) Created(key string) {
 func (e *Expectations) Deleted(key, name string) {
 	if o := e.byKey[key]; o != nil {
 		delete(o.deletions, name)
+		o.deleting = max(o.deleting-1, 0)
 	}
 }
 
@@ -73,13 +77,13 @@ func (e *Expectations) Deleted(key, name string) {
 // waiting makes no sense.
 func (e *Expectations) Satisfied(key string, now time.Time) bool {
 	o := e.byKey[key]
-	return o == nil || o.creations == 0 && len(o.deletions) == 0 || now.Sub(o.since) > Timeout
+	return o == nil || o.creations == 0 && len(o.deletions) == 0 && o.deleting == 0 || now.Sub(o.since) > Timeout
 }
 
 // Outstanding is how many creations and deletions are still expected.
 func (e *Expectations) Outstanding(key string) (creations, deletions int) {
 	if o := e.byKey[key]; o != nil {
-		return o.creations, len(o.deletions)
+		return o.creations, len(o.deletions) + o.deleting
 	}
 	return 0, 0
 }

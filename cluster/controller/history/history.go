@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	exactly "k8s.io/apimachinery/pkg/util/json"
 	upstream "k8s.io/kubernetes/pkg/controller/history"
 
 	"kviz/cluster/client"
@@ -53,7 +54,7 @@ func (r *Revisions) Candidates(namespace string, owner types.UID) []*appsv1.Cont
 
 // Number gives a revision a new number, which makes it the newest.
 func (r *Revisions) Number(run *reconcile.Run, rev *appsv1.ControllerRevision, number int64) (*appsv1.ControllerRevision, error) {
-	run.Act("update", client.RefOf(rev), number, rev.Revision, "the template is again that of %s, which was revision %d: it becomes revision %d", rev.Name, rev.Revision, number)
+	renumbered(run, rev, number)
 	rev = rev.DeepCopy()
 	err := reconcile.OnConflict(run.T, reconcile.Backoff, func() error {
 		rev.Revision = number
@@ -66,6 +67,20 @@ func (r *Revisions) Number(run *reconcile.Run, rev *appsv1.ControllerRevision, n
 		return err
 	})
 	return rev, err
+}
+
+// NumberOnce does so too, but tries only once: what it meets is the caller's to try again
+// (constructHistory of the DaemonSet controller).
+func (r *Revisions) NumberOnce(run *reconcile.Run, rev *appsv1.ControllerRevision, number int64) error {
+	renumbered(run, rev, number)
+	rev = rev.DeepCopy()
+	rev.Revision = number
+	_, err := client.Update(run.T, r.client, client.ControllerRevisions, rev.Namespace, rev)
+	return err
+}
+
+func renumbered(run *reconcile.Run, rev *appsv1.ControllerRevision, number int64) {
+	run.Act("update", client.RefOf(rev), number, rev.Revision, "the template is again that of %s, which was revision %d: it becomes revision %d", rev.Name, rev.Revision, number)
 }
 
 // Delete deletes the oldest of idle, which are sorted and of which there are over more than
@@ -84,7 +99,17 @@ func (r *Revisions) Delete(run *reconcile.Run, idle []*appsv1.ControllerRevision
 // Patch is the template of owner as a strategic merge patch that would restore it: the
 // whole of what a revision remembers (getPatch). It has the very bytes that
 // Kubernetes' controllers write, since revisions are named by their hash.
-func Patch(owner runtime.Object) (runtime.RawExtension, error) {
+//
+// The controller of StatefulSets reads numbers as floating-point ones, and so rounds integers
+// beyond 2^53, which a tolerationSeconds can be; that of DaemonSets does not, see [PatchExactly].
+func Patch(owner runtime.Object) (runtime.RawExtension, error) { return patch(owner, json.Unmarshal) }
+
+// PatchExactly is [Patch] as the controller of DaemonSets writes it.
+func PatchExactly(owner runtime.Object) (runtime.RawExtension, error) {
+	return patch(owner, exactly.Unmarshal)
+}
+
+func patch(owner runtime.Object, read func([]byte, any) error) (runtime.RawExtension, error) {
 	data, err := json.Marshal(owner)
 	if err != nil {
 		return runtime.RawExtension{}, err
@@ -94,7 +119,7 @@ func Patch(owner runtime.Object) (runtime.RawExtension, error) {
 			Template map[string]any `json:"template"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if err := read(data, &raw); err != nil {
 		return runtime.RawExtension{}, err
 	}
 	raw.Spec.Template["$patch"] = "replace"

@@ -44,6 +44,8 @@ type Claimer struct {
 	Finalizers []string
 	// Matches has to be true of an object too; nil: the selector alone decides.
 	Matches func(Object) bool
+	// Adopted is called with each object that was adopted, as it was written; nil: nobody asks.
+	Adopted func(runtime.Object)
 
 	checked  bool // that the owner still lives
 	checkErr error
@@ -123,7 +125,11 @@ func (c *Claimer) adopt(obj Object) error {
 	if len(c.Finalizers) > 0 {
 		metadata["finalizers"] = c.Finalizers
 	}
-	return c.patch(obj, metadata)
+	written, err := c.patch(obj, metadata)
+	if err == nil && c.Adopted != nil {
+		c.Adopted(written)
+	}
+	return err
 }
 
 // recheck reads the owner again (RecheckDeletionTimestamp).
@@ -158,16 +164,16 @@ func (c *Claimer) release(obj Object) error {
 	if len(c.Finalizers) > 0 {
 		metadata["$deleteFromPrimitiveList/finalizers"] = c.Finalizers
 	}
-	return c.patch(obj, metadata)
+	_, err := c.patch(obj, metadata)
+	return err
 }
 
 // patch changes the metadata. The UID in it makes the API server refuse when
 // the object is another one of the same name.
-func (c *Claimer) patch(obj Object, metadata map[string]any) error {
+func (c *Claimer) patch(obj Object, metadata map[string]any) (runtime.Object, error) {
 	data, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = c.Client.Patch(c.Run.T, c.Kind, obj.GetNamespace(), obj.GetName(), types.StrategicMergePatchType, data, "")
-	return err
+	return c.Client.Patch(c.Run.T, c.Kind, obj.GetNamespace(), obj.GetName(), types.StrategicMergePatchType, data, "")
 }

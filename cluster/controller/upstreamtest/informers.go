@@ -11,6 +11,9 @@ import (
 // The caches as client-go's informers of the kinds.
 type (
 	Pods         struct{ *Cache }
+	Nodes        struct{ *Cache }
+	DaemonSets   struct{ *Cache }
+	Revisions    struct{ *Cache }
 	Budgets      struct{ *Cache }
 	Controllers  struct{ *Cache }
 	ReplicaSets  struct{ *Cache }
@@ -23,6 +26,9 @@ type (
 // Informer and Lister are those of client-go/informers.
 
 func (i Pods) Informer() cache.SharedIndexInformer         { return i }
+func (i Nodes) Informer() cache.SharedIndexInformer        { return i }
+func (i DaemonSets) Informer() cache.SharedIndexInformer   { return i }
+func (i Revisions) Informer() cache.SharedIndexInformer    { return i }
 func (i Budgets) Informer() cache.SharedIndexInformer      { return i }
 func (i Controllers) Informer() cache.SharedIndexInformer  { return i }
 func (i ReplicaSets) Informer() cache.SharedIndexInformer  { return i }
@@ -31,7 +37,16 @@ func (i StatefulSets) Informer() cache.SharedIndexInformer { return i }
 func (i Jobs) Informer() cache.SharedIndexInformer         { return i }
 func (i CronJobs) Informer() cache.SharedIndexInformer     { return i }
 
-func (i Pods) Lister() corelisters.PodLister { return corelisters.NewPodLister(i.Indexer) }
+func (i Pods) Lister() corelisters.PodLister   { return corelisters.NewPodLister(i.Indexer) }
+func (i Nodes) Lister() corelisters.NodeLister { return corelisters.NewNodeLister(i.Indexer) }
+func (i DaemonSets) Lister() appslisters.DaemonSetLister {
+	return appslisters.NewDaemonSetLister(i.Indexer)
+}
+
+func (i Revisions) Lister() appslisters.ControllerRevisionLister {
+	return appslisters.NewControllerRevisionLister(i.Indexer)
+}
+
 func (i Budgets) Lister() policylisters.PodDisruptionBudgetLister {
 	return policylisters.NewPodDisruptionBudgetLister(i.Indexer)
 }

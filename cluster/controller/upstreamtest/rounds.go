@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kviz/raftstore/steady"
 )
 
-// Check checks a property of random cases: few of them in a test run, and as many as the
-// environment variable KVIZ_ORACLE says for whoever wants to be sure. rapid prints the
-// seed of one that fails.
+// Check checks a property of random cases, from the same seed each time (see [steady.Check]): few
+// of them in a test run, and as many as the environment variable KVIZ_ORACLE says to be sure.
 func Check(t *testing.T, few string, property func(*rapid.T)) {
 	t.Helper()
 	n := os.Getenv("KVIZ_ORACLE")
@@ -23,5 +24,5 @@ func Check(t *testing.T, few string, property func(*rapid.T)) {
 		t.Fatalf("KVIZ_ORACLE: %v", err)
 	}
 	defer func() { _ = checks.Set(was) }()
-	rapid.Check(t, property)
+	steady.Check(t, property)
 }
