@@ -57,6 +57,7 @@ func (s *State) share() *State {
 	n := *s
 	n.lanes, n.processes, n.commands, n.faults = s.lanes.copy(), s.processes.copy(), s.commands.copy(), s.faults.copy()
 	n.objects, n.owned, n.uids, n.gone, n.about = s.objects.copy(), s.owned.copy(), s.uids.copy(), s.gone.copy(), s.about.copy()
+	n.families, n.unsettled = s.families.copy(), s.unsettled.copy()
 	n.active, n.done, n.waiting = s.active.copy(), s.done.copy(), s.waiting.copy()
 	n.watchers, n.watchCaches, n.webhooks = s.watchers.copy(), s.watchCaches.copy(), s.webhooks.copy()
 	n.aggregated = s.aggregated.copy()

@@ -58,7 +58,7 @@ func (b *Builder) changeObject(e *trace.Event, revision int64, c *trace.KeyChang
 	change.Value = o.Value
 	o.history = recent(o.history, change, maxHistory)
 	if o.Value != nil {
-		b.link(o, key, old == nil)
+		b.link(e, o, key, old == nil)
 	}
 	if node, ok := o.Value.(*corev1.Node); ok {
 		b.nodeWritten(node)
@@ -66,7 +66,7 @@ func (b *Builder) changeObject(e *trace.Event, revision int64, c *trace.KeyChang
 }
 
 // link enters the object in the indexes by UID and by owner.
-func (b *Builder) link(o *Object, key string, fresh bool) {
+func (b *Builder) link(e *trace.Event, o *Object, key string, fresh bool) {
 	m, err := meta.Accessor(o.Value)
 	if err != nil {
 		return
@@ -76,14 +76,17 @@ func (b *Builder) link(o *Object, key string, fresh bool) {
 		b.s.uids.set(uid, key)
 	}
 	refs := m.GetOwnerReferences()
+	stage := StageOf(o.Value)
 	if sameOwners(o.owners, refs) {
+		b.restage(e, o, key, stage)
 		return
 	}
 	b.disown(o, key)
-	o.owners = refs
+	o.owners, o.stage = refs, stage
 	for _, r := range refs {
 		b.s.owned.set(string(r.UID)+"\x00"+key, key)
 	}
+	b.join(o, key)
 }
 
 func sameOwners(a, b []metav1.OwnerReference) bool {
@@ -102,6 +105,7 @@ func (b *Builder) disown(o *Object, key string) {
 	for _, r := range o.owners {
 		b.s.owned.delete(string(r.UID) + "\x00" + key)
 	}
+	b.part(o, key)
 	o.owners = nil
 }
 
@@ -121,7 +125,11 @@ func (b *Builder) deleteObject(e *trace.Event, revision int64, key string) {
 	o := *old
 	o.seal()
 	o.n = b.gen
+	if o.stage == Ready {
+		b.lost(e, &o, There)
+	}
 	b.unlink(&o, key)
+	b.forget(o.UID)
 	o.Deleted, o.Revision, o.Changed, o.At = true, revision, e.ID, e.At
 	o.history = recent(o.history, Change{Event: e.ID, At: e.At, Revision: revision, Type: "DELETED", Value: o.Value}, maxHistory)
 	s.gone.set(s.Events, &o)

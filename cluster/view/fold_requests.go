@@ -168,25 +168,28 @@ func requestDone(b *Builder, e *trace.Event, p *trace.Response) {
 // commitOfRequest ties a commit to the request whose storage stage asked for
 // it.
 func (b *Builder) commitOfRequest(e *trace.Event) {
-	if len(e.Causes) == 0 {
-		return
-	}
-	var number uint64
-	looked := 0
-	b.s.active.back(func(n uint64, r *Request) bool {
-		looked++
-		if caused(e, r) {
-			number = n
-			return false
-		}
-		return looked < 64
-	})
-	if number != 0 {
-		r := edit(b, b.s.active, number)
+	if of := b.requestOf(e); of != nil {
+		r := edit(b, b.s.active, of.Request.Request)
 		r.Commit = e.ID
 		b.assign(e, r)
 		b.s.Traffic.Stored++
 	}
+}
+
+// requestOf is the request whose storage stage asked for a commit, or nil.
+func (b *Builder) requestOf(e *trace.Event) (of *Request) {
+	if len(e.Causes) == 0 {
+		return nil
+	}
+	looked := 0
+	b.s.active.back(func(_ uint64, r *Request) bool {
+		looked++
+		if caused(e, r) {
+			of = r
+		}
+		return of == nil && looked < 64
+	})
+	return of
 }
 
 func (t *Traffic) refuse(stage string) {

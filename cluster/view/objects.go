@@ -30,6 +30,7 @@ type Object struct {
 
 	history []Change
 	owners  []metav1.OwnerReference
+	stage   Stage // by which its owners' families count it
 }
 
 func (o *Object) seal() { clip(&o.history) }

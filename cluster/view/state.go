@@ -37,11 +37,13 @@ type State struct {
 	commands  table[uint64, *Command]
 	faults    table[string, *Fault]
 
-	objects table[string, *Object]     // resource \0 namespace \0 name
-	owned   table[string, string]      // owner's UID \0 key of objects -> key of objects
-	uids    table[string, string]      // UID -> key of objects
-	gone    table[uint64, *Object]     // deleted objects by number of deletion
-	about   table[string, *KubeEvents] // by Ref.Kind \0 Ref.Key
+	objects   table[string, *Object]     // resource \0 namespace \0 name
+	owned     table[string, string]      // owner's UID \0 key of objects -> key of objects
+	uids      table[string, string]      // UID -> key of objects
+	families  table[string, *Family]     // owner's UID \0 resource
+	unsettled table[string, string]      // owner's UID \0 resource \0 stage \0 key of objects -> key of objects
+	gone      table[uint64, *Object]     // deleted objects by number of deletion
+	about     table[string, *KubeEvents] // by Ref.Kind \0 Ref.Key
 
 	active      table[uint64, *Request]
 	done        table[uint64, *Request]

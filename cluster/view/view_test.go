@@ -72,6 +72,8 @@ func dump(s *view.State) map[string]any {
 	visit("sched", reflect.ValueOf(&s.Scheduler), 0)
 	visit("objects", reflect.ValueOf(s.Objects("pods", "")), 0)
 	visit("children", reflect.ValueOf(s.Children("uid-rs")), 0)
+	visit("families", reflect.ValueOf(s.Families("uid-rs")), 0)
+	visit("unsettled", reflect.ValueOf(s.Unsettled("uid-rs", "pods", 1000)), 0)
 	store.Keys("", func(k *view.Key) bool { visit("key"+k.Key, reflect.ValueOf(k), 0); return true })
 	for _, o := range s.Objects("pods", "demo") {
 		visit("about"+o.Name(), reflect.ValueOf(s.KubeEventsAbout(o.Ref)), 0)
