@@ -109,9 +109,6 @@ func (l *Loss) Says() string {
 	case slices.Contains(byNode, l.By):
 		return fmt.Sprintf("%s was lost with %s (%s)", l.Pod.Name, l.Node, l.By)
 	case l.To == Terminating || l.To == There:
-		if l.By == "" {
-			return l.Pod.Name + " was deleted"
-		}
 		return fmt.Sprintf("%s was deleted by %s", l.Pod.Name, l.By)
 	case l.To == Failed:
 		return fmt.Sprintf("%s failed on %s", l.Pod.Name, l.Node)
@@ -126,12 +123,13 @@ var (
 	byNode    = []string{"node-lifecycle-controller", "taint-eviction-controller", "pod-garbage-collector-controller"}
 )
 
-// lossIn is the loss of a family that no rollout made.
+// lossIn is the loss of a family that no rollout made. Of a deletion whose client is not known that cannot be said.
 func lossIn(f *Family) *Loss {
-	if f.Lost == nil || slices.Contains(byRollout, f.Lost.By) {
+	l := f.Lost
+	if l == nil || slices.Contains(byRollout, l.By) || l.By == "" && (l.To == Terminating || l.To == There) {
 		return nil
 	}
-	return f.Lost
+	return l
 }
 
 // podsWanted is how many pods an object wants by itself; 0 for what wants none.
