@@ -117,8 +117,10 @@ func Slice(ips ...string) *discoveryv1.EndpointSlice {
 func Ref(kind, ns, name string) trace.Ref {
 	api := "v1"
 	switch kind {
-	case "Deployment", "ReplicaSet":
+	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision":
 		api = "apps/v1"
+	case "Job", "CronJob":
+		api = "batch/v1"
 	case "EndpointSlice":
 		api = "discovery.k8s.io/v1"
 	}

@@ -29,21 +29,28 @@ type Object struct {
 	studied trace.Ref // what was selected last elsewhere, or stood here when the pane got the focus
 
 	yamls map[runtime.Object][]string // objects as YAML, for as long as they are looked at
+	open  map[string]int              // rows that were unfolded of what an owner has, by fold
 }
 
 var about = pane.Info{
 	Name: "object", Title: "Object",
-	Kinds: []string{"cond", "deletion", "event", "field", "finalizer", "keeper", "pod", "ref", "revision", "self", "tree", "write"},
+	Kinds: []string{"cond", "deletion", "event", "field", "finalizer", "fold", "job", "keeper", "pod", "ref", "revision", "rollout", "runs", "self", "slot", "step", "tree", "write"},
 	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
-		"Events about it, and every write with the fields it changed. It follows what is selected in the other panes until " +
-		"an object is opened here.",
-	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}, {"†", "has a deletionTimestamp: it is to go"}, {"⚑", "a finalizer: keeps it until it is taken off"}, {"!", "nothing in this cluster acts on it"}},
+		"Events about it, and every write with the fields it changed. Of a workload first how it stands: how many pods a rollout " +
+		"may have and must have available, which indexes of a Job are how far, when a CronJob runs next. Of many pods those on " +
+		"their way are listed; enter on … unfolds the others. It follows what is selected in the other panes until an object is " +
+		"opened here.",
+	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}, {"†", "has a deletionTimestamp: it is to go"}, {"⚑", "a finalizer: keeps it until it is taken off"}, {"!", "nothing in this cluster acts on it"}, {"┃", "the most pods that may be there, the fewest that must be available"}, {"▇ ▒", "pods of the newest template, of older ones"}, {"■ ● ↻ ✗ ·", "indexes: succeeded, running, tried again, failed, not begun"}, {"… ⋮", "folded: enter unfolds"}},
 }
 
 // New makes the pane.
 func New() *Object {
-	p := &Object{List: pane.NewList(about), yamls: map[runtime.Object][]string{}}
-	p.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor, or go to the moment of a write or Event.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
+	p := &Object{List: pane.NewList(about), yamls: map[runtime.Object][]string{}, open: map[string]int{}}
+	p.Key(keymap.Bind(keymap.Open, "open", "Show the object under the cursor, unfold what is folded there, or go to the moment of a write or Event.", "enter"), func(on pane.Subject, f *pane.Frame) action.Action {
+		if strings.HasPrefix(on.ID, "fold/") {
+			p.unfold(f, on.ID)
+			return action.Redraw{}
+		}
 		if on.Ref.Name == "" {
 			return on.Open()
 		}
@@ -184,11 +191,23 @@ func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	y = drawBelief(s, f, y, o)
 	y = drawDeletion(s, f, y, o)
 	y = drawAvailability(s, f, y, o)
-	y = drawTree(s, f, y, o)
+	y = drawRollout(s, f, y, o)
+	y = drawJob(s, f, y, o)
+	y = drawSchedule(s, f, y, o)
+	y = p.drawTree(s, f, y, o)
+	y = drawSteps(s, f, y, o, steps(f))
 	y = drawOwners(s, f, y, o)
 	y = p.drawSpecStatus(s, f, y, o)
 	y = drawConditions(s, f, y, o)
 	return drawEvents(s, f, y, o)
+}
+
+// steps is how many steps of a rollout there is room for.
+func steps(f *pane.Frame) int {
+	if f.Rows < 30 {
+		return 4
+	}
+	return 8
 }
 
 func drawHead(s *pane.Sheet, f *pane.Frame, o *view.Object) int {
@@ -231,62 +250,6 @@ func targetOf(o *view.Object) string {
 		return "node/" + o.Name()
 	}
 	return ""
-}
-
-// drawTree draws the owners above and what is owned below the object.
-func drawTree(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
-	top := o
-	for i := 0; i < 6; i++ {
-		up := f.S.Owner(top)
-		if up == nil {
-			break
-		}
-		top = up
-	}
-	if top == o && len(f.S.Children(o.UID)) == 0 {
-		return y
-	}
-	y = s.Heading(y, "owners", "")
-	return branch(s, f, y, top, o, "", "")
-}
-
-func branch(s *pane.Sheet, f *pane.Frame, y int, o, self *view.Object, lead, below string) int {
-	if y > 400 {
-		return y
-	}
-	st := theme.Text
-	if f.Fresh(o.Changed) {
-		st |= grid.Fresh
-	}
-	spans := []grid.Span{{Text: lead, Style: theme.Line}, {Text: o.Ref.Kind + " ", Style: theme.Muted}, {Text: o.Name(), Style: st}}
-	if o == self {
-		spans[2].Style |= grid.Bold
-		spans = append(spans, grid.Span{Text: " ◂", Style: theme.Accent})
-	}
-	if text, st := short(o); text != "" {
-		spans = append(spans, grid.Span{Text: "  " + text, Style: st})
-	}
-	if o.Deleting() {
-		mark := "  † deleting"
-		if o.Resource == "pods" { // whose word says it already
-			mark = " †"
-		}
-		spans = append(spans, grid.Span{Text: mark, Style: theme.Warn | grid.Bold})
-		for _, name := range o.Finalizers() {
-			spans = append(spans, grid.Span{Text: " ⚑ " + name, Style: theme.Warn})
-		}
-	}
-	s.Line(y, pane.Subject{ID: "tree/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Pod: podKey(o), Target: targetOf(o), Words: o.Ref.String() + ", revision " + fmt.Sprint(o.Revision) + "."}, spans...)
-	y++
-	kids := f.S.Children(o.UID)
-	for i, k := range kids {
-		l, b := "├─ ", "│  "
-		if i == len(kids)-1 {
-			l, b = "└─ ", "   "
-		}
-		y = branch(s, f, y, k, self, below+l, below+b)
-	}
-	return y
 }
 
 func drawEvents(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {

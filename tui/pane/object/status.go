@@ -19,33 +19,6 @@ import (
 	"kviz/tui/words"
 )
 
-// short is an object's state in a word or two, for the tree.
-func short(o *view.Object) (string, grid.Style) {
-	ratio := func(have, want int32) (string, grid.Style) {
-		st := theme.Good
-		if have != want {
-			st = theme.Warn
-		}
-		return fmt.Sprintf("%d/%d ready", have, want), st
-	}
-	switch v := o.Value.(type) {
-	case *corev1.Pod:
-		m := podmark.Of(v)
-		return string(m.Glyph) + " " + m.Word, m.Style
-	case *appsv1.Deployment:
-		return ratio(v.Status.ReadyReplicas, want(v.Spec.Replicas))
-	case *appsv1.ReplicaSet:
-		return ratio(v.Status.ReadyReplicas, want(v.Spec.Replicas))
-	case *appsv1.StatefulSet:
-		return ratio(v.Status.ReadyReplicas, want(v.Spec.Replicas))
-	case *appsv1.DaemonSet:
-		return ratio(v.Status.NumberReady, v.Status.DesiredNumberScheduled)
-	case *batchv1.Job:
-		return fmt.Sprintf("%d done, %d active, %d failed", v.Status.Succeeded, v.Status.Active, v.Status.Failed), theme.Muted
-	}
-	return "", 0
-}
-
 func want(n *int32) int32 {
 	if n == nil {
 		return 1

@@ -1,0 +1,99 @@
+package object
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kviz/cluster/trace"
+	"kviz/cluster/view"
+	"kviz/tui/grid"
+	"kviz/tui/keymap"
+	"kviz/tui/pane"
+	"kviz/tui/tuitest"
+)
+
+// workloads are those of [tuitest.Workloads], one of each kind.
+var workloads = []trace.Ref{
+	tuitest.Ref("Deployment", "demo", "shop"), tuitest.Ref("StatefulSet", "demo", "db"), tuitest.Ref("DaemonSet", "demo", "log"), tuitest.Ref("Job", "demo", "pi"), tuitest.Ref("CronJob", "demo", "report"),
+}
+
+// A workload of each kind, on its way, at every size.
+func TestWorkloads(t *testing.T) {
+	h := tuitest.Workloads().History()
+	for _, ref := range workloads {
+		for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}} {
+			p := New()
+			p.Show(ref)
+			g := tuitest.Pane(p, h, h.Latest(), size[0], size[1])
+			name := fmt.Sprintf("%s-%dx%d", strings.ToLower(ref.Kind), size[0], size[1])
+			tuitest.Golden(t, name, tuitest.Planes(g))
+			if size[0] == 120 {
+				tuitest.Golden(t, name+"-none", tuitest.Colourless(t, g))
+			}
+		}
+	}
+}
+
+// Of a thousand pods those on their way are drawn, the others folded with their counts.
+func TestLargeWorkloads(t *testing.T) {
+	h := tuitest.Large(1000).History()
+	for _, ref := range workloads[:4] {
+		p := New()
+		p.Show(ref)
+		tuitest.Golden(t, "large-"+strings.ToLower(ref.Kind), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), 100, 30)))
+	}
+}
+
+// Drawing an owner costs as much as it draws, however much it owns.
+func TestDrawingCostsWhatItDraws(t *testing.T) {
+	cost := map[string][]float64{}
+	for _, n := range []int{100, 2000} {
+		h := tuitest.Large(n).History()
+		for _, ref := range workloads[:4] {
+			p := New()
+			p.Show(ref)
+			s := h.Latest()
+			f := &pane.Frame{S: s, H: h, Rows: 40}
+			o := s.ObjectOf(ref)
+			cost[ref.Kind] = append(cost[ref.Kind], testing.AllocsPerRun(3, func() {
+				tr := &tree{p: p, f: f, self: o, way: map[*view.Object]bool{o: true}, room: 10, rollouts: map[*view.Object]*view.Rollout{}}
+				tr.of(o, nil)
+				s.Rollout(o)
+				s.JobRun(o)
+			}))
+		}
+	}
+	for kind, c := range cost {
+		if c[1] > 1.5*c[0]+20 {
+			t.Errorf("%s: %.0f allocations for 100 pods, %.0f for 2000", kind, c[0], c[1])
+		}
+	}
+}
+
+// Enter unfolds what is folded a piece at a time, and then folds it again; on an object it shows that.
+func TestUnfold(t *testing.T) {
+	h := tuitest.Large(60).History()
+	p := New()
+	p.Show(workloads[0])
+	f := &pane.Frame{S: h.Latest(), H: h, Rows: 40}
+	pods := func() int {
+		host, g := pane.NewHost(p, ""), grid.New(90, 120)
+		host.Draw(g, g.Area().R, pane.Frame{S: h.Latest(), H: h, Stage: true})
+		return strings.Count(g.Plane(), " Pod shop-1a-")
+	}
+	fold := "fold/ReplicaSet-shop-1a/pods"
+	folded := pods()
+	var seen []int
+	for range 3 {
+		p.Do(keymap.Open, pane.Subject{ID: fold}, f)
+		seen = append(seen, pods())
+	}
+	if folded >= 20 || seen[0] <= folded+30 || seen[1] != 60 || seen[2] != folded {
+		t.Errorf("%d pods are drawn, then %v", folded, seen)
+	}
+	p.Do(keymap.Open, pane.Subject{ID: "tree/x", Ref: tuitest.Ref("Pod", "demo", "shop-1a-00001")}, f)
+	if o := p.chosen(f); o == nil || o.Name() != "shop-1a-00001" {
+		t.Errorf("enter on a pod shows %v", o.Ref)
+	}
+}
