@@ -51,6 +51,9 @@ func Palette(e Everything) overlay.Overlay {
 	for _, mode := range motion.Modes() {
 		add(overlay.Item{Label: "motion " + mode, Note: motion.Mode(mode).Means(), Do: action.Motion(mode)})
 	}
+	for _, c := range Creations() {
+		add(overlay.Item{Label: "create " + c.Kind, Note: c.Line, Do: action.Scenario(c.Line)})
+	}
 	for _, s := range e.Scenarios {
 		add(overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Do: action.Scenario(s.Line)})
 	}
