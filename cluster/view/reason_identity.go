@@ -38,7 +38,7 @@ func (s *State) podIdentity(o *Object) *Reason {
 	}
 	a.Says += "; its UID and IP are new, and its node may be another"
 	if n < l.first || n >= l.end {
-		a.Says = fmt.Sprintf("%s is number %d of %s, which wants %s: it is to be deleted, and not made again", o.Ref, n, l.o.Ref, orElse(l.wants(), "none"))
+		a.Says = fmt.Sprintf("%s is number %d of %s, which wants %s: it will be deleted, and not made again", o.Ref, n, l.o.Ref, orElse(l.wants(), "none"))
 	}
 	a.From = append(a.From, Keeper{What: "spec.hostname", Why: pod.Spec.Hostname + ", which its controller set to its name", Good: true, Ref: o.Ref, Event: o.Created})
 	if svc := s.Object("services", o.Namespace(), pod.Spec.Subdomain); svc != nil {

@@ -1,11 +1,8 @@
 package view
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	batchv1 "k8s.io/api/batch/v1"
 
 	"kviz/cluster/trace"
@@ -26,12 +23,6 @@ type Schedule struct {
 	Active      int         // Jobs that run
 	Wrong       string      // why there is no next run
 }
-
-// missedCounted is how many missed runs are counted: upstream warns of more than 100.
-const missedCounted = 101
-
-// Now is what the cluster's clocks show.
-func (s *State) Now() time.Time { return s.Run.Epoch.Add(s.At) }
 
 // Schedule is that of a CronJob, with its next n runs; nil for every other object.
 func (s *State) Schedule(o *Object, n int) *Schedule {
@@ -55,47 +46,24 @@ func (s *State) Schedule(o *Object, n int) *Schedule {
 		c.Last = v.Status.LastScheduleTime.UTC()
 		since = c.Last
 	}
-	plan, in, err := planOf(v)
+	plan, zone, err := schedule(v)
 	if err != nil {
 		c.Wrong = err.Error()
 		return c
 	}
-	now := s.Now().In(in)
+	now := s.Now().In(zone)
 	if c.Deadline >= 0 {
 		if at := now.Add(-time.Duration(c.Deadline) * time.Second); at.After(since) {
 			since = at // runs before that are not begun any more
 		}
 	}
-	for at := plan.Next(since.In(in)); c.Missed < missedCounted && !at.IsZero() && !at.After(now); at = plan.Next(at) {
-		if c.Missed == 0 {
-			c.MissedFrom = at
-		}
-		c.Missed++
-	}
-	for at := plan.Next(now); len(c.Next) < n && !at.IsZero(); at = plan.Next(at) {
-		c.Next = append(c.Next, at)
+	r := runsOf(plan, since.In(zone), now, n)
+	c.Next, c.Missed = r.Next, len(r.Missed)
+	if c.Missed > 0 {
+		c.MissedFrom = r.Missed[c.Missed-1]
 	}
 	if len(c.Next) == 0 {
 		c.Wrong = "no day is like that"
 	}
 	return c
-}
-
-// planOf reads the schedule in its time zone (upstream's formatSchedule and ParseCronScheduleWithPanicRecovery: the library
-// panics at some texts).
-func planOf(v *batchv1.CronJob) (plan cron.Schedule, in *time.Location, err error) {
-	in = time.UTC
-	text := v.Spec.Schedule
-	if zone := v.Spec.TimeZone; zone != nil && !strings.Contains(text, "TZ") {
-		if l, err := time.LoadLocation(*zone); err == nil {
-			in, text = l, fmt.Sprintf("TZ=%s %s", *zone, text)
-		}
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("invalid schedule format: %v", r)
-		}
-	}()
-	plan, err = cron.ParseStandard(text)
-	return plan, in, err
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,22 +28,28 @@ func RunsOf(cj *batchv1.CronJob, now time.Time, n int) (r Runs, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Since = cj.CreationTimestamp.Time
+	since := cj.CreationTimestamp.Time
 	if last := cj.Status.LastScheduleTime; last != nil {
-		r.Since = last.Time
+		since = last.Time
 	}
-	r.Since, now = r.Since.In(zone), now.In(zone)
-	for at := s.Next(r.Since); !at.IsZero() && !at.After(now); at = s.Next(at) {
+	return runsOf(s, since.In(zone), now.In(zone), n), nil
+}
+
+// runsOf gives the times of a schedule after since, up to now and n more.
+func runsOf(s cron.Schedule, since, now time.Time, n int) Runs {
+	r := Runs{Since: since}
+	for at := s.Next(since); !at.IsZero() && !at.After(now); at = s.Next(at) {
 		if len(r.Missed) == maxMissed {
 			r.More = true
 			break
 		}
-		r.Missed = append([]time.Time{at}, r.Missed...)
+		r.Missed = append(r.Missed, at)
 	}
+	slices.Reverse(r.Missed)
 	for at := s.Next(now); !at.IsZero() && len(r.Next) < n; at = s.Next(at) {
 		r.Next = append(r.Next, at)
 	}
-	return r, nil
+	return r
 }
 
 // schedule reads a CronJob's schedule and time zone as its controller does (formatSchedule and

@@ -72,11 +72,11 @@ func meta(name string, owner ...metav1.OwnerReference) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID("uid-" + name), OwnerReferences: owner, CreationTimestamp: metav1.NewTime(start)}
 }
 
-func ownedBy(kind, name string) metav1.OwnerReference {
-	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: ptr(true)}
+func controlledBy(kind, name string) metav1.OwnerReference {
+	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: pointer(true)}
 }
 
-func ptr[T any](v T) *T { return &v }
+func pointer[T any](v T) *T { return &v }
 
 // podIn is a pod that is so far.
 func podIn(name string, in view.Stage, owner ...metav1.OwnerReference) *corev1.Pod {
@@ -98,7 +98,7 @@ func podIn(name string, in view.Stage, owner ...metav1.OwnerReference) *corev1.P
 		p.Status.Phase = corev1.PodFailed
 	}
 	if in == view.Terminating {
-		p.DeletionTimestamp = ptr(metav1.NewTime(start))
+		p.DeletionTimestamp = pointer(metav1.NewTime(start))
 	}
 	return p
 }
@@ -115,7 +115,7 @@ func TestFamiliesAreCounted(t *testing.T) {
 			owner := kinds[rapid.IntRange(0, 1).Draw(t, "owner")]
 			name := fmt.Sprintf("pod-%d", rapid.IntRange(0, 9).Draw(t, "pod"))
 			in := rapid.SampledFrom(podStages).Draw(t, "stage")
-			f.write("kubelet", podIn(name, in, ownedBy(owner, strings.ToLower(owner))), rapid.IntRange(0, 4).Draw(t, "deleted") == 0)
+			f.write("kubelet", podIn(name, in, controlledBy(owner, strings.ToLower(owner))), rapid.IntRange(0, 4).Draw(t, "deleted") == 0)
 		}
 		s := f.b.Mark()
 		for _, owner := range kinds {
@@ -145,7 +145,7 @@ func TestFamiliesAreCounted(t *testing.T) {
 func TestFamiliesEnd(t *testing.T) {
 	for _, ownerFirst := range []bool{true, false} {
 		f := newFolding()
-		rs, pod := replicaSet("web-1", 1, 1), podIn("a", view.Ready, ownedBy("ReplicaSet", "web-1"))
+		rs, pod := replicaSet("web-1", 1, 1), podIn("a", view.Ready, controlledBy("ReplicaSet", "web-1"))
 		f.write("x", rs, false)
 		f.write("x", pod, false)
 		for _, first := range []bool{ownerFirst, !ownerFirst} {
@@ -162,13 +162,13 @@ func TestFamiliesEnd(t *testing.T) {
 }
 
 func replicaSet(name string, revision int, replicas int32) *appsv1.ReplicaSet {
-	rs := &appsv1.ReplicaSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: meta(name, ownedBy("Deployment", "web"))}
+	rs := &appsv1.ReplicaSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: meta(name, controlledBy("Deployment", "web"))}
 	rs.Annotations = map[string]string{"deployment.kubernetes.io/revision": fmt.Sprint(revision)}
 	rs.Spec.Replicas = &replicas
 	return rs
 }
 
-func deploymentOf(replicas int32, surge, missing string, revision int) *appsv1.Deployment {
+func rolledOut(replicas int32, surge, missing string, revision int) *appsv1.Deployment {
 	d := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: meta("web")}
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": fmt.Sprint(revision)}
 	s, m := intstr.Parse(surge), intstr.Parse(missing)
@@ -183,7 +183,7 @@ func TestFencepostsAreUpstreams(t *testing.T) {
 		for _, surge := range []string{"0", "1", "3", "1%", "10%", "25%", "33%", "50%", "100%"} {
 			for _, missing := range []string{"0", "1", "2", "1%", "10%", "25%", "33%", "50%", "100%"} {
 				f := newFolding()
-				d := deploymentOf(replicas, surge, missing, 1)
+				d := rolledOut(replicas, surge, missing, 1)
 				f.write("x", d, false)
 				r := f.b.Live().Rollout(f.b.Live().Object("deployments", "demo", "web"))
 				ru := d.Spec.Strategy.RollingUpdate
@@ -209,7 +209,7 @@ func TestFencepostsAreUpstreams(t *testing.T) {
 // A rollout step by step: what there is, whether the invariant holds, and whose doing it is where it does not.
 func TestRolloutTellsWhoBrokeIt(t *testing.T) {
 	f := newFolding()
-	f.write("kubectl", deploymentOf(3, "1", "0", 1), false)
+	f.write("kubectl", rolledOut(3, "1", "0", 1), false)
 	f.write("x", replicaSet("web-1", 1, 3), false)
 	look := func() *view.Rollout { return f.b.Live().Rollout(f.b.Live().Object("deployments", "demo", "web")) }
 	says := func(when string, total, available int, want string, good bool) {
@@ -220,7 +220,7 @@ func TestRolloutTellsWhoBrokeIt(t *testing.T) {
 		}
 	}
 	pod := func(client, name string, in view.Stage, rs string) {
-		f.write(client, podIn(name, in, ownedBy("ReplicaSet", rs)), false)
+		f.write(client, podIn(name, in, controlledBy("ReplicaSet", rs)), false)
 	}
 	says("no pod yet", 0, 0, "not reached yet: 3 pods still to become available", false)
 	for _, name := range []string{"a", "b", "c"} {
@@ -229,7 +229,7 @@ func TestRolloutTellsWhoBrokeIt(t *testing.T) {
 	const held = "held: at most 4 are there, at least 3 are available"
 	says("all are there", 3, 3, held, true)
 
-	f.write("kubectl", deploymentOf(3, "1", "0", 2), false)
+	f.write("kubectl", rolledOut(3, "1", "0", 2), false)
 	f.write("deployment-controller", replicaSet("web-2", 2, 1), false)
 	pod("replicaset-controller", "d", view.Waiting, "web-2")
 	says("the first new one", 4, 3, held, true)
@@ -266,7 +266,7 @@ func TestRolloutTellsWhoBrokeIt(t *testing.T) {
 // Old ReplicaSets are counted, not listed.
 func TestOldReplicaSetsAreFolded(t *testing.T) {
 	f := newFolding()
-	f.write("x", deploymentOf(2, "1", "0", 12), false)
+	f.write("x", rolledOut(2, "1", "0", 12), false)
 	for i := 1; i <= 12; i++ {
 		f.write("x", replicaSet(fmt.Sprintf("web-%d", i), i, int32(i/12*2)), false)
 	}
@@ -290,7 +290,7 @@ func TestSlots(t *testing.T) {
 	f := newFolding()
 	f.write("x", statefulSet(5, 1), false)
 	for i, in := range []view.Stage{view.Ready, view.Unready} {
-		p := podIn(fmt.Sprintf("db-%d", i), in, ownedBy("StatefulSet", "db"))
+		p := podIn(fmt.Sprintf("db-%d", i), in, controlledBy("StatefulSet", "db"))
 		p.Labels = map[string]string{"controller-revision-hash": []string{"db-old", "db-new"}[i]}
 		f.write("x", p, false)
 		pvc := &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: meta(fmt.Sprintf("data-db-%d", i))}
@@ -328,7 +328,7 @@ func TestWorth(t *testing.T) {
 		if i == 500 || i == 77 {
 			in = view.Unready
 		}
-		f.write("x", podIn(fmt.Sprintf("db-%d", i), in, ownedBy("StatefulSet", "db")), false)
+		f.write("x", podIn(fmt.Sprintf("db-%d", i), in, controlledBy("StatefulSet", "db")), false)
 	}
 	s := f.b.Live()
 	if got, want := s.Worth(s.Object("sts", "demo", "db"), 6), []int{0, 1, 2, 77, 500, 999}; !slices.Equal(got, want) {
@@ -386,8 +386,8 @@ func TestRanges(t *testing.T) {
 
 func indexedJob(completions int32, done, lost string) *batchv1.Job {
 	j := &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: meta("pi")}
-	j.Spec.Completions, j.Spec.Parallelism, j.Spec.BackoffLimitPerIndex = &completions, ptr(int32(3)), ptr(int32(2))
-	j.Spec.CompletionMode = ptr(batchv1.IndexedCompletion)
+	j.Spec.Completions, j.Spec.Parallelism, j.Spec.BackoffLimitPerIndex = &completions, pointer(int32(3)), pointer(int32(2))
+	j.Spec.CompletionMode = pointer(batchv1.IndexedCompletion)
 	j.Status.CompletedIndexes, j.Status.FailedIndexes = done, &lost
 	return j
 }
@@ -397,7 +397,7 @@ func TestJobRun(t *testing.T) {
 	f := newFolding()
 	f.write("x", indexedJob(20, "0-3,5", "4"), false)
 	pod := func(index int, in view.Stage, failed string) {
-		p := podIn(fmt.Sprintf("pi-%d-%d", index, in), in, ownedBy("Job", "pi"))
+		p := podIn(fmt.Sprintf("pi-%d-%d", index, in), in, controlledBy("Job", "pi"))
 		p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(index), "batch.kubernetes.io/job-index-failure-count": failed}
 		f.write("x", p, false)
 	}
@@ -460,9 +460,9 @@ func TestSchedule(t *testing.T) {
 		{"0 9 * * *", "Asia/Tokyo", 0, nil, "2026-01-02 09:00 JST, 2026-01-03 09:00 JST", 0, ""},
 		{"30 2 * * *", "Europe/Berlin", 87 * 24 * time.Hour, nil, "2026-03-30 02:30 CEST, 2026-03-31 02:30 CEST", 87, ""}, // on the 29th there is no 02:30
 		{"* * * * *", "", 24 * time.Hour, nil, "2026-01-02 00:01 UTC, 2026-01-02 00:02 UTC", 101, ""},
-		{"* * * * *", "", 24 * time.Hour, ptr(int64(150)), "2026-01-02 00:01 UTC, 2026-01-02 00:02 UTC", 3, ""},
+		{"* * * * *", "", 24 * time.Hour, pointer(int64(150)), "2026-01-02 00:01 UTC, 2026-01-02 00:02 UTC", 3, ""},
 		{"0 0 31 2 *", "", time.Hour, nil, "", 0, "no day is like that"},
-		{"nonsense", "", 0, nil, "", 0, "expected exactly 5 fields, found 1: [nonsense]"},
+		{"nonsense", "", 0, nil, "", 0, `spec.schedule "nonsense" cannot be read: expected exactly 5 fields, found 1: [nonsense]`},
 	} {
 		f := newFolding()
 		v := cronJob(c.schedule, c.zone)
