@@ -158,7 +158,7 @@ func drawSteps(s *pane.Sheet, f *pane.Frame, y int, o *view.Object, most int) in
 		return y
 	}
 	of, steps := f.S.Steps(r, most)
-	if len(of) < 2 || len(steps) < 2 {
+	if len(of) < 2 || len(steps) == 0 {
 		return y
 	}
 	y = s.Heading(y, "steps", "of each ReplicaSet: wanted/ready; newest first")
