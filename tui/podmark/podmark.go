@@ -91,16 +91,21 @@ func Status(p *corev1.Pod) string {
 	return word
 }
 
-// Workload is the name of what the pod belongs to: its top owner's name.
-func Workload(s *view.State, o *view.Object) string {
-	top := o
-	for i := 0; i < 6; i++ {
-		up := s.Owner(top)
+// Top is what the pod belongs to in the end: the owner that has none; the pod itself where it has none.
+func Top(s *view.State, o *view.Object) *view.Object {
+	for range 6 {
+		up := s.Owner(o)
 		if up == nil {
 			break
 		}
-		top = up
+		o = up
 	}
+	return o
+}
+
+// Workload is the name of what the pod belongs to: its top owner's name.
+func Workload(s *view.State, o *view.Object) string {
+	top := Top(s, o)
 	if top == o {
 		if m := o.Meta(); m != nil {
 			for _, r := range m.GetOwnerReferences() {

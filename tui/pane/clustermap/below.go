@@ -2,8 +2,6 @@ package clustermap
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -443,8 +441,11 @@ func (p *picture) foot() {
 		y = p.path(part, y, min(y+1, end), at.W)
 	}
 	if y < end {
-		p.legend(part, y)
-		y++
+		rows := 1
+		if p.f.Path == nil && end-y > 1 {
+			rows = 2
+		}
+		y = p.legend(part, y, rows)
 	}
 	if p.f.Path != nil && end-y > pathRows { // a blank row before it
 		y++
@@ -457,42 +458,44 @@ func (p *picture) foot() {
 	}
 }
 
-// legend is one row: whose letters these are and how many of each are ready, then what
+// legend is one row, or two where all do not fit into it: whose letters these are and how each workload stands, then what
 // the marks that occur mean.
-func (p *picture) legend(s *pane.Sheet, y int) {
-	counts, legend := p.pods.tallies(), p.pods.legend()
-	letters := slices.Collect(maps.Keys(counts))
-	slices.SortFunc(letters, func(a, b rune) int { // workloads of people first
-		if lower := func(r rune) bool { return r >= 'a' }; lower(a) != lower(b) {
-			if lower(a) {
-				return 1
-			}
-			return -1
-		}
-		return int(a - b)
-	})
+func (p *picture) legend(s *pane.Sheet, y, rows int) int {
 	a := s.Row(y)
 	x := 0
-	for _, l := range letters {
-		c := counts[l]
-		st := theme.Good
-		if c.fine < c.all {
-			st = theme.Warn
+	var last rune
+	list := p.pods.standers(p.f)
+	for i := 0; i < len(list); i++ {
+		k := list[i]
+		says, st := k.says(p.f.S)
+		text := fmt.Sprintf(" %s %s   ", grid.Cut(k.name, 22), says)
+		if k.letter == last { // whose letter it is too
+			text = text[1:]
 		}
-		text := fmt.Sprintf(" %s %d/%d   ", grid.Cut(legend[l], 22), c.fine, c.all)
 		if x+1+grid.Width(text) > s.W()-2 {
-			a.Text(x, 0, "…", theme.Muted)
-			return
+			if rows--; rows == 0 {
+				a.Text(x, 0, "…", theme.Muted)
+				return y + 1
+			}
+			y++
+			a, x, last = s.Row(y), 0, 0
+			i--
+			continue
 		}
-		x = a.Spans(x, 0, span(string(l), theme.Text|grid.Bold), span(text, st))
+		if k.letter != last {
+			x = a.Text(x, 0, string(k.letter), theme.Text|grid.Bold)
+			last = k.letter
+		}
+		x = a.Text(x, 0, text, st)
 	}
 	for _, m := range marksOf(p.pods.marks) {
 		if x+2+grid.Width(m[1]) > s.W() {
-			return
+			return y + 1
 		}
 		x = a.Spans(x, 0, span(m[0], theme.Name), span(" "+m[1]+"  ", theme.Muted))
 	}
 	if x == 0 {
 		a.Text(0, 0, "no pods yet", theme.Muted)
 	}
+	return y + 1
 }

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
 	"kviz/tui/pane"
@@ -23,7 +24,8 @@ type cell struct {
 	letter rune
 	mark   podmark.Mark
 	owner  string
-	ghost  bool // room is being made for it on a node where it is not yet
+	of     trace.Ref // the workload
+	ghost  bool      // room is being made for it on a node where it is not yet
 }
 
 // solid is how many of the pods are there.

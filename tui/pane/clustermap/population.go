@@ -41,6 +41,7 @@ type population struct {
 type owned struct {
 	letter rune
 	owner  string
+	of     trace.Ref // the workload; zero for a pod of its own
 }
 
 // tally counts a workload's pods.
@@ -201,12 +202,15 @@ func (c *population) pod(f *pane.Frame, namespace, name string) {
 		return
 	}
 	x.letter = podmark.Letter(o.Namespace(), x.owner)
+	if top := podmark.Top(f.S, o); top != o {
+		x.of = top.Ref
+	}
 	c.cells[key] = x
 	c.marks[x.mark.Glyph]++
-	t := c.owners[owned{x.letter, x.owner}]
+	t := c.owners[x.owned()]
 	if t == nil {
 		t = &tally{}
-		c.owners[owned{x.letter, x.owner}] = t
+		c.owners[x.owned()] = t
 	}
 	t.all++
 	if x.fine() {
@@ -224,6 +228,8 @@ func (c *population) pod(f *pane.Frame, namespace, name string) {
 		c.byNode[pod.Spec.NodeName] = inserted(c.byNode[pod.Spec.NodeName], x)
 	}
 }
+
+func (x cell) owned() owned { return owned{x.letter, x.owner, x.of} }
 
 // fine reports whether a pod is as it should be: ready, or completed.
 func (x cell) fine() bool { return x.mark.Glyph == '●' || x.mark.Glyph == '✓' }
@@ -253,12 +259,12 @@ func (c *population) leave(key string) {
 	if c.marks[x.mark.Glyph]--; c.marks[x.mark.Glyph] == 0 {
 		delete(c.marks, x.mark.Glyph)
 	}
-	t := c.owners[owned{x.letter, x.owner}]
+	t := c.owners[x.owned()]
 	if t.all--; x.fine() {
 		t.fine--
 	}
 	if t.all == 0 {
-		delete(c.owners, owned{x.letter, x.owner})
+		delete(c.owners, x.owned())
 	}
 	node := x.pod.Spec.NodeName
 	if node == "" {

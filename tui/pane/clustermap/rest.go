@@ -2,6 +2,7 @@ package clustermap
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -71,8 +72,8 @@ func drawList(s *pane.Sheet, y, room int, name, note string, list []entry, none 
 
 func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 	var list []*view.Object
-	for _, kind := range []string{"deployments", "statefulsets", "daemonsets", "jobs"} {
-		list = append(list, m.wanted(f, kind)...)
+	for _, kind := range []string{"deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs"} {
+		list = append(list, slices.DeleteFunc(m.wanted(f, kind), func(o *view.Object) bool { return f.S.Owner(o) != nil })...)
 	}
 	sort.SliceStable(list, func(i, j int) bool { return !system(list[i]) && system(list[j]) })
 	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return kind(o, narrow) + " " + o.Ref.Key() })
@@ -87,16 +88,25 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 			name |= grid.Fresh
 		}
 		letter := podmark.Letter(o.Namespace(), o.Name())
+		stands, told := dots(have, want, st, narrow), fmt.Sprintf("%d of %d pods ready", have, want)
+		switch o.Ref.Kind {
+		case "Job":
+			text, st := jobSays(f.S.JobRun(o))
+			stands, told = []grid.Span{{Text: text, Style: st}}, text+" succeeded"
+		case "CronJob":
+			text, st := nextRun(f.S, o)
+			stands, told = []grid.Span{{Text: text, Style: st}}, "runs "+text
+		}
 		out = append(out, entry{
 			pane.Subject{
 				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(),
-				Words: fmt.Sprintf("%s: %d of %d pods ready, written last at revision %d.", o.Ref, have, want, o.Revision),
+				Words: fmt.Sprintf("%s: %s, written last at revision %d.", o.Ref, told, o.Revision),
 			},
 			append([]grid.Span{
 				{Text: string(letter) + " ", Style: theme.Text | grid.Bold},
 				{Text: kind(o, narrow) + " ", Style: theme.Muted},
 				{Text: grid.Pad(o.Ref.Key(), wide-grid.Width(kind(o, narrow))), Style: name},
-			}, dots(have, want, st, narrow)...),
+			}, stands...),
 		})
 	}
 	return out
@@ -105,7 +115,7 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 // kind is the kind of a workload, where it is narrow by the short name that
 // kubectl takes.
 func kind(o *view.Object, narrow bool) string {
-	if short, ok := map[string]string{"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds"}[o.Ref.Kind]; ok && narrow {
+	if short, ok := map[string]string{"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds", "ReplicaSet": "rs", "CronJob": "cj"}[o.Ref.Kind]; ok && narrow {
 		return short
 	}
 	return o.Ref.Kind
@@ -154,6 +164,8 @@ func replicas(o *view.Object) (have, want int) {
 	}
 	switch v := o.Value.(type) {
 	case *appsv1.Deployment:
+		return int(v.Status.ReadyReplicas), of(v.Spec.Replicas)
+	case *appsv1.ReplicaSet:
 		return int(v.Status.ReadyReplicas), of(v.Spec.Replicas)
 	case *appsv1.StatefulSet:
 		return int(v.Status.ReadyReplicas), of(v.Spec.Replicas)
