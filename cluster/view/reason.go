@@ -28,6 +28,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).endedOfJob,
 	(*State).podPending,
 	(*State).unattended,
+	(*State).stopped,
 	(*State).podUnready,
 	(*State).assumed,
 	(*State).nodeChosen,

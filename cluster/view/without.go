@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/trace"
@@ -40,17 +39,7 @@ func (s *State) unattended(o *Object) *Reason {
 	if lacks == "" {
 		return nil
 	}
-	var wanted, seen int64
-	switch v := o.Value.(type) {
-	case *appsv1.Deployment:
-		wanted, seen = v.Generation, v.Status.ObservedGeneration
-	case *appsv1.ReplicaSet:
-		wanted, seen = v.Generation, v.Status.ObservedGeneration
-	case *appsv1.StatefulSet:
-		wanted, seen = v.Generation, v.Status.ObservedGeneration
-	case *appsv1.DaemonSet:
-		wanted, seen = v.Generation, v.Status.ObservedGeneration
-	}
+	wanted, seen, _ := lookedAtGeneration(o)
 	if seen >= wanted {
 		return nil
 	}
