@@ -209,7 +209,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch", "informer"},
-		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
+		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "controller", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}
