@@ -14,10 +14,11 @@ import (
 // Side is a cluster of kviz and its administrator's client. It has components of kviz' own, or one of Kubernetes'
 // programs in the place of one.
 type Side struct {
-	Name string
-	C    *cluster.Cluster
-	API  kubernetes.Interface
-	Lent map[string]string // the kubeconfig for the program that takes a component's place, by component
+	Name   string
+	C      *cluster.Cluster
+	Client *rest.Config // the administrator's
+	API    kubernetes.Interface
+	Lent   map[string]string // the kubeconfig for the program that takes a component's place, by component
 }
 
 // Serve boots a cluster that programs reach, until the test ends.
@@ -53,6 +54,7 @@ func Serve(t testing.TB, name string, shape cluster.Config) *Side {
 		t.Fatal(err)
 	}
 	cfg.QPS, cfg.WarningHandler = -1, rest.NoWarnings{}
+	s.Client = cfg
 	if s.API, err = kubernetes.NewForConfig(cfg); err != nil {
 		t.Fatal(err)
 	}

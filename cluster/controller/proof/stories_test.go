@@ -1,0 +1,252 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kviz/cluster/trace"
+	"kviz/raftstore/steady"
+)
+
+var (
+	stories = flag.Int("stories", 6, "how many stories are told")
+	first   = flag.Uint64("seed", 1, "the seed of the first story; the others follow")
+	atOnce  = flag.Int("at-once", 8, "how many stories are told at the same time, each in a namespace and on nodes of its own")
+	slow    = flag.Bool("slow", false, "tell also of dead nodes and of schedules, which takes minutes")
+	only    = flag.String("kind", "", "tell only stories of this kind")
+)
+
+// nodesOfStory is how many nodes a story has for itself.
+const nodesOfStory = 3
+
+// kube-controller-manager's binary and kviz' controllers are told the same stories. After each step both sides come to
+// rest with the same objects and the same Events, and workloads had the same most and least of each number.
+func TestTheSameStories(t *testing.T) {
+	steady.RealTime(t, "kube-controller-manager is a process")
+	binary := program(t)
+	many := min(*atOnce, *stories)
+	var ours, real *side
+	ours, real = boot(t, "kviz", many*nodesOfStory), boot(t, "kube-controller-manager", many*nodesOfStory, trace.CompKCM)
+	real.Run(t, trace.CompKCM, binary, flags(t)...)
+	seeds := make(chan uint64, *stories)
+	for i := range *stories {
+		seeds <- *first + uint64(i)
+	}
+	close(seeds)
+	var all tally
+	var wg sync.WaitGroup
+	for slot := range many {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			var nodes []string
+			for i := range nodesOfStory {
+				nodes = append(nodes, fmt.Sprintf("node-%d", slot*nodesOfStory+i+1))
+			}
+			for seed := range seeds {
+				g := &stage{ours: ours, real: real, ns: fmt.Sprintf("s%d", seed), nodes: nodes, all: &all}
+				kind, err := g.tell(t.Context(), seed)
+				switch {
+				case t.Context().Err() != nil:
+					return
+				case err != nil:
+					t.Errorf("story %d (%s):\n%s\n%v", seed, kind, strings.Join(g.told, "\n"), err)
+				case testing.Verbose():
+					t.Logf("story %d (%s):\n%s", seed, kind, strings.Join(g.told, "\n"))
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	t.Logf("%d stories: %d steps, %d objects and Events compared, %d updates whose numbers of pods were compared", *stories, all.steps, all.lines, all.numbers)
+	if all.lines == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+type tally struct {
+	mu                    sync.Mutex
+	steps, lines, numbers int
+}
+
+// stage is both sides, and what a story has there.
+type stage struct {
+	ours, real *side
+	ns         string
+	nodes      []string
+	all        *tally
+	told       []string
+}
+
+// tell tells a story to both sides.
+func (g *stage) tell(ctx context.Context, seed uint64) (kind string, err error) {
+	st := draw(seed, g.ns, g.nodes)
+	if err := g.both(func(s *side) error { return s.enter(ctx, g.ns, g.nodes) }); err != nil {
+		return st.kind, err
+	}
+	defer func() { err = errors.Join(err, g.leave(context.WithoutCancel(ctx))) }()
+	for _, next := range st.steps {
+		g.told = append(g.told, "  "+next.says)
+		began := time.Now()
+		if err := g.step(ctx, next); err != nil {
+			return st.kind, err
+		}
+		g.told[len(g.told)-1] += fmt.Sprintf(" (%.0fs)", time.Since(began).Seconds())
+	}
+	return st.kind, nil
+}
+
+func (g *stage) both(f func(s *side) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for i, s := range []*side{g.ours, g.real} {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := f(s); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", s.Name, err)
+			}
+		}()
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// A step ends when nothing has changed for calm and both sides show the same; it fails when they do not after so long.
+const (
+	calm    = 2500 * time.Millisecond
+	patient = 60 * time.Second
+	look    = 200 * time.Millisecond
+)
+
+func (g *stage) step(ctx context.Context, next step) error {
+	if err := g.both(func(s *side) error {
+		s.begin(g.ns)
+		return next.do(ctx, s)
+	}); err != nil {
+		return err
+	}
+	end := time.Now().Add(max(next.patience, patient))
+	for {
+		late := time.Now().After(end)
+		missing := g.missing(next, late)
+		if missing == nil {
+			g.all.mu.Lock()
+			defer g.all.mu.Unlock()
+			g.all.steps++
+			return g.numbers(next)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if late {
+			return missing
+		}
+		time.Sleep(look)
+	}
+}
+
+// missing is what keeps both sides from being at rest with the same; in full at the last look.
+func (g *stage) missing(next step, last bool) error {
+	var missing []string
+	for _, s := range []*side{g.ours, g.real} {
+		if text := s.behind(g.ns); text != "" {
+			missing = append(missing, s.Name+": "+text)
+		}
+		if next.until != nil {
+			if text := next.until(s); text != "" {
+				missing = append(missing, s.Name+": "+text)
+			}
+		}
+		if s.quiet(g.ns) < calm {
+			missing = append(missing, s.Name+": does not come to rest")
+		}
+	}
+	if len(missing) > 0 && !last {
+		return errors.New("not at rest")
+	}
+	a, b := next.kept(g.ours.picture(g.ns, g.nodes)), next.kept(g.real.picture(g.ns, g.nodes))
+	different := apart(a, b, g.ours.Name, g.real.Name)
+	if len(missing) > 0 {
+		return fmt.Errorf("%s\n%s", strings.Join(missing, "\n"), different)
+	}
+	if different == "" {
+		g.all.mu.Lock()
+		defer g.all.mu.Unlock()
+		g.all.lines += len(a)
+		return nil
+	}
+	return fmt.Errorf("DIFFERENT\n%s", different)
+}
+
+// begin begins a step.
+func (s *side) begin(ns string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.rooms[ns]
+	r.changed = time.Now()
+	r.extent = newExtent(s.all("pods", ns))
+}
+
+// behind is what of a namespace the controllers have not seen yet.
+func (s *side) behind(ns string) string {
+	for _, resource := range []string{"deployments", "replicasets", "replicationcontrollers", "statefulsets", "daemonsets"} {
+		for _, o := range s.all(resource, ns) {
+			if status, ok := o.Object["status"].(map[string]any); ok {
+				if seen, ok := status["observedGeneration"].(int64); ok && seen != o.GetGeneration() {
+					return fmt.Sprintf("%s %s has not been seen", o.GetKind(), o.GetName())
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// numbers compares how far the numbers of pods went in a step.
+func (g *stage) numbers(next step) error {
+	if !next.firm {
+		return nil
+	}
+	g.all.numbers++
+	if a, b := g.ours.extent(g.ns), g.real.extent(g.ns); a != b {
+		return fmt.Errorf("NUMBERS\nkviz: %s\nkube-controller-manager: %s", a, b)
+	}
+	return nil
+}
+
+func (s *side) extent(ns string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rooms[ns].extent.String()
+}
+
+// leave takes the story's namespace off both sides.
+func (g *stage) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*patient)
+	defer cancel()
+	return g.both(func(s *side) error {
+		if err := s.mend(ctx, g.nodes); err != nil {
+			return err
+		}
+		if err := s.delete(ctx, "namespaces", "", g.ns, "Background"); err != nil {
+			return err
+		}
+		for len(s.all("pods", g.ns)) > 0 || !s.ready(g.nodes) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s: the namespace does not become empty: %w", g.ns, ctx.Err())
+			case <-time.After(look):
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.rooms, g.ns)
+		return nil
+	})
+}
