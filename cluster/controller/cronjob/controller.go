@@ -58,6 +58,7 @@ func (c *Controller) Start() {
 func (c *Controller) watch() {
 	c.crons, c.jobs = c.Informers.For(client.CronJobs), c.Informers.For(client.Jobs)
 	c.loop = reconcile.NewLoop(c.Env, "cronjob", client.CronJobs, c.sync)
+	c.loop.Persistent = true
 	ownerref.AddIndex(c.jobs)
 	c.crons.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.loop.Add(t, informer.KeyOf(obj)) },

@@ -92,6 +92,7 @@ func (c *Controller) watch() {
 	c.expect, c.written, c.failed = expect.New(), expect.NewWritten(c.pods, c.sets), newBackoff()
 	c.loop = reconcile.NewLoop(c.Env, "daemonset", client.DaemonSets, c.sync)
 	c.onNode = reconcile.NewLoop(c.Env, "daemonset-node-updates", client.Nodes, c.syncNode)
+	c.loop.Persistent = true
 	ownerref.AddIndex(c.pods)
 	c.pods.AddIndex(onNode, func(obj runtime.Object) []string { return []string{obj.(*corev1.Pod).Spec.NodeName} })
 	c.sets.AddHandler(informer.Handler{

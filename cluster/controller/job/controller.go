@@ -16,8 +16,7 @@
 // Changes of pods do not wake it at once but a second later, so that a Job of a thousand
 // pods is not looked at a thousand times.
 //
-// Mirrors pkg/controller/job. Simplified: no consistency store and no metrics, no pod
-// groups (alpha). Nothing is watched before the first Job. Start reading at
+// Mirrors pkg/controller/job. Simplified: no metrics, no pod groups (alpha). Nothing is watched before the first Job. Start reading at
 // [Controller.sync].
 package job
 
@@ -45,7 +44,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Absent,
-	What: "the consistency store, the metrics and the pod groups of the Job controller",
+	What: "the metrics and the pod groups of the Job controller",
 })
 
 // Name is the controller's name.
@@ -67,6 +66,7 @@ type Controller struct {
 	*reconcile.Env
 	jobs, pods *informer.Informer
 	expect     *expect.Expectations
+	written    *expect.Written
 	loop       *reconcile.Loop
 	orphans    *reconcile.Loop // pods with a finalizer of a Job that does not count them
 
@@ -98,7 +98,9 @@ func (c *Controller) watch() {
 	for _, l := range []*reconcile.Loop{c.loop, c.orphans} {
 		l.SetBaseDelay(apiBackoff)
 		l.SetMaxDelay(maxAPIBackoff)
+		l.Persistent = true
 	}
+	c.written = expect.NewWritten(c.pods, c.jobs)
 	ownerref.AddIndex(c.pods)
 	c.jobs.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.loop.Add(t, informer.KeyOf(obj)) },
@@ -140,6 +142,7 @@ func (c *Controller) updateJob(t *sim.Task, old, job *batchv1.Job) {
 
 func (c *Controller) deleteJob(t *sim.Task, job *batchv1.Job) {
 	c.loop.Add(t, informer.KeyOf(job))
+	c.written.Forget(informer.KeyOf(job))
 	delete(c.finished, job.UID)
 	delete(c.failures, informer.KeyOf(job))
 	c.orphans.Add(t, selectorKey(job))

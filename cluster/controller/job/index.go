@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/storage/names"
 
 	"kviz/cluster/controller/pods"
@@ -130,11 +131,11 @@ func (s *state) pending(count int) []int {
 // place, which takes on how often the index has failed
 // (getPodsWithDelayedDeletionPerIndex).
 func (s *state) awaiting() map[int]*corev1.Pod {
-	active := indexesOf(s.active)
+	active := sets.New(indexesOf(s.active)...)
 	out := map[int]*corev1.Pod{}
 	for _, p := range s.uncountedPods(nil) {
 		i := indexOf(p)
-		if !failed(p, s.job) || s.succeededIndexes.has(i) || s.failedIndexes.has(i) || slices.Contains(active, i) {
+		if !failed(p, s.job) || s.succeededIndexes.has(i) || s.failedIndexes.has(i) || active.Has(i) {
 			continue
 		}
 		if last := out[i]; last == nil || allIndexFailures(last) <= allIndexFailures(p) && !finished(p).Before(finished(last)) {
@@ -199,30 +200,49 @@ func nameOf(job *batchv1.Job, index int) string {
 // all but one of each index, then, to make them n, those that have got least far
 // (activePodsForRemoval).
 func surplus(job *batchv1.Job, active []*corev1.Pod, n int) []*corev1.Pod {
-	var out []*corev1.Pod
 	rest := slices.Clone(active)
+	var out []*corev1.Pod
 	if indexed(job) {
-		byIndex := map[int][]*corev1.Pod{}
-		for _, p := range active {
-			i := indexOf(p)
-			if !inRange(p, job) {
-				i = noIndex
-			}
-			byIndex[i] = append(byIndex[i], p)
-		}
-		out = byIndex[noIndex]
-		rest = rest[:0]
-		for _, i := range indexesOf(active) {
-			if same := byIndex[i]; len(same) > 0 {
-				pods.EarliestFirst(same)
-				out = append(out, same[:len(same)-1]...)
-				rest = append(rest, same[len(same)-1])
-			}
-		}
+		out, rest = duplicates(rest, int(*job.Spec.Completions))
 	}
 	if len(out) < n {
 		pods.EarliestFirst(rest)
 		out = append(out, rest[:n-len(out)]...)
 	}
 	return out
+}
+
+// duplicates parts pods, which it sorts by their index, into those to delete and one of each valid
+// index (appendDuplicatedIndexPodsForRemoval).
+func duplicates(list []*corev1.Pod, completions int) (out, rest []*corev1.Pod) {
+	slices.SortStableFunc(list, func(a, b *corev1.Pod) int { return indexOf(a) - indexOf(b) })
+	below := len(list)
+	for i, p := range list {
+		if indexOf(p) >= completions {
+			below = i
+			break
+		}
+	}
+	beyond := list[below:]
+	for first := 0; first < below; {
+		index, end := indexOf(list[first]), first+1
+		for end < below && indexOf(list[end]) == index {
+			end++
+		}
+		if end == below { // upstream notices the last one only after those beyond
+			out, beyond = append(out, beyond...), nil
+		}
+		same := list[first:end]
+		switch {
+		case index == noIndex:
+			out = append(out, same...)
+		case len(same) == 1:
+			rest = append(rest, same[0])
+		default:
+			pods.EarliestFirst(same)
+			out, rest = append(out, same[:len(same)-1]...), append(rest, same[len(same)-1])
+		}
+		first = end
+	}
+	return append(out, beyond...), rest
 }

@@ -1,7 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,12 +71,8 @@ func (s intervals) total() (n int) {
 }
 
 func (s intervals) has(index int) bool {
-	for _, i := range s {
-		if i.First <= index && index <= i.Last {
-			return true
-		}
-	}
-	return false
+	i, _ := slices.BinarySearchFunc(s, index, func(i interval, index int) int { return cmp.Compare(i.Last, index) })
+	return i < len(s) && s[i].First <= index
 }
 
 // with adds indexes in increasing order (withOrderedIndexes).

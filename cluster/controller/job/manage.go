@@ -125,7 +125,7 @@ func (c *Controller) createPods(run *reconcile.Run, s *state, n int32, indexes [
 	if !slices.Contains(template.Finalizers, batchv1.JobTrackingFinalizer) {
 		template.Finalizers = append(template.Finalizers, batchv1.JobTrackingFinalizer)
 	}
-	c.expect.Creations(run.Key, int(n), run.T.Now())
+	c.expect.Numbers(run.Key, int(n), 0, run.T.Now())
 	active := int32(len(s.active)) + n
 	for at, size := int32(0), min(n, 1); at < n; size = min(2*size, n-at) {
 		errs := make([]error, size)
@@ -177,6 +177,7 @@ func (c *Controller) createPod(t *sim.Task, s *state, template *corev1.PodTempla
 		c.Events.Event(t, job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
 		return err
 	}
+	c.written.At(informer.KeyOf(job), c.pods, made)
 	c.Events.Event(t, job, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", made.Name)
 	return nil
 }
@@ -189,26 +190,22 @@ func (c *Controller) deletePods(run *reconcile.Run, s *state, list []*corev1.Pod
 		return active, nil
 	}
 	run.Act("delete", client.Pods.Ref(s.job.Namespace, ""), want, active, "%s (%s)", why, listed(list))
-	keys := make([]string, len(list))
-	for i, p := range list {
-		keys[i] = informer.KeyOf(p)
-	}
-	c.expect.Deletions(run.Key, keys, run.T.Now())
-	errs := make([]error, len(list))
+	c.expect.Numbers(run.Key, 0, len(list), run.T.Now())
+	errs, kept := make([]error, len(list)), make([]bool, len(list))
 	c.Parallel(run.T, "delete", len(list), func(t *sim.Task, i int) {
 		if tracked(list[i]) {
 			if err := c.untrack(t, list[i]); err != nil {
-				errs[i] = fmt.Errorf("removing completion finalizer: %w", err)
+				errs[i], kept[i] = fmt.Errorf("removing completion finalizer: %w", err), true
 			}
 		}
 		if errs[i] == nil {
 			errs[i] = c.deletePodOf(t, s.job, list[i])
 		}
 		if errs[i] != nil {
-			c.expect.Deleted(run.Key, keys[i]) // the cache will show no deletion
+			c.expect.Deleted(run.Key, list[i].Name) // the cache will show no deletion
 		}
 	})
-	n, err := s.deleted(list, errs)
+	n, err := s.deleted(list, errs, kept)
 	return active - n, err
 }
 
@@ -222,18 +219,19 @@ func (c *Controller) deleteActive(run *reconcile.Run, s *state) (int32, error) {
 		s.finish.Reason, s.finish.Message, pods.Count(int32(len(s.active))), listed(s.active))
 	errs := make([]error, len(s.active))
 	c.Parallel(run.T, "delete", len(s.active), func(t *sim.Task, i int) { errs[i] = c.deletePodOf(t, s.job, s.active[i]) })
-	return s.deleted(s.active, errs)
+	return s.deleted(s.active, errs, make([]bool, len(errs)))
 }
 
-// deleted moves what was deleted from those that run to those on their way out.
-func (s *state) deleted(list []*corev1.Pod, errs []error) (n int32, first error) {
+// deleted moves what was deleted from those that run to those on their way out. That one could not
+// be deleted makes it ready no longer all the same, as upstream has it, unless it kept its finalizer.
+func (s *state) deleted(list []*corev1.Pod, errs []error, kept []bool) (n int32, first error) {
 	for i, p := range list {
 		if err := errs[i]; err == nil || apierrors.IsNotFound(err) {
 			n++
 		} else if first == nil {
 			first = err
 		}
-		if pods.Ready(p) {
+		if pods.Ready(p) && !kept[i] {
 			s.ready--
 		}
 	}

@@ -109,6 +109,12 @@ func (c *Controller) untrack(t *sim.Task, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, data, "")
-	return err
+	freed, err := c.Client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, data, "")
+	if err != nil {
+		return err
+	}
+	if ref := metav1.GetControllerOfNoCopy(freed.(*corev1.Pod)); ref != nil {
+		c.written.At(informer.Key(pod.Namespace, ref.Name), c.pods, freed)
+	}
+	return nil
 }

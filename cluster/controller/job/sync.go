@@ -9,7 +9,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/ownerref"
@@ -37,10 +39,14 @@ type state struct {
 
 // sync looks at one Job (syncJob).
 func (c *Controller) sync(run *reconcile.Run) error {
+	if err := c.written.Seen(run.Key); err != nil {
+		return err
+	}
 	obj, ok := c.jobs.Get(run.Key)
 	if !ok {
 		run.Gone()
 		c.expect.Forget(run.Key)
+		c.written.Forget(run.Key)
 		delete(c.removed, run.Key)
 		delete(c.failures, run.Key)
 		return nil
@@ -50,6 +56,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		return nil
 	}
 	if ended(job) {
+		c.written.Forget(run.Key)
 		delete(c.failures, run.Key)
 		delete(c.finished, job.UID)
 		run.Converged(client.RefOf(job), job.Generation, holds(job, batchv1.JobComplete) != nil)
@@ -137,6 +144,7 @@ func (c *Controller) podsOf(run *reconcile.Run, job *batchv1.Job) ([]*corev1.Pod
 	claimer := &ownerref.Claimer{
 		Run: run, Client: c.Client, Owner: job, OwnerOf: client.Jobs, Kind: client.Pods, Selector: sel,
 		Finalizers: []string{batchv1.JobTrackingFinalizer},
+		Adopted:    func(pod runtime.Object) { c.written.At(run.Key, c.pods, pod) },
 	}
 	mine, err := ownerref.Claim(claimer, ownerref.Candidates[*corev1.Pod](c.pods, job.Namespace, job.UID))
 	for i, p := range mine {
@@ -151,8 +159,9 @@ func (c *Controller) podsOf(run *reconcile.Run, job *batchv1.Job) ([]*corev1.Pod
 // uncountedPods are those that still have the finalizer, without some, and of an indexed
 // Job with an index that it has (getValidPodsWithFilter).
 func (s *state) uncountedPods(without []types.UID) []*corev1.Pod {
+	not := sets.New(without...)
 	return pods.Filter(s.pods, func(p *corev1.Pod) bool {
-		return tracked(p) && !s.removed[p.UID] && !slices.Contains(without, p.UID) && (!indexed(s.job) || inRange(p, s.job))
+		return tracked(p) && !s.removed[p.UID] && !not.Has(p.UID) && (!indexed(s.job) || inRange(p, s.job))
 	})
 }
 

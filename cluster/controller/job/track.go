@@ -2,13 +2,13 @@ package job
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
@@ -100,7 +100,7 @@ func settle(st *batchv1.JobStatus, held map[types.UID]bool) bool {
 func (s *state) collect(held map[types.UID]bool) (done []*corev1.Pod, full, news bool) {
 	job := s.job
 	un := job.Status.UncountedTerminatedPods
-	wasSucceeded, wasFailed := slices.Clone(un.Succeeded), slices.Clone(un.Failed)
+	wasSucceeded, wasFailed := sets.New(un.Succeeded...), sets.New(un.Failed...)
 	var indexes []int
 	for _, p := range s.pods {
 		if !held[p.UID] || !s.mayGo(p) {
@@ -108,17 +108,17 @@ func (s *state) collect(held map[types.UID]bool) (done []*corev1.Pod, full, news
 		}
 		done = append(done, p)
 		switch {
-		case p.Status.Phase == corev1.PodSucceeded && !slices.Contains(wasFailed, p.UID):
+		case p.Status.Phase == corev1.PodSucceeded && !wasFailed.Has(p.UID):
 			if indexed(job) {
 				if inRange(p, job) && !s.succeededBefore.has(indexOf(p)) {
 					indexes, news = append(indexes, indexOf(p)), true
 				}
-			} else if !slices.Contains(wasSucceeded, p.UID) {
+			} else if !wasSucceeded.Has(p.UID) {
 				un.Succeeded, news = append(un.Succeeded, p.UID), true
 			}
 		case failed(p, job) || s.finish != nil && s.finish.Type != batchv1.JobSuccessCriteriaMet:
 			// Of a Job that has ended every pod that had not has failed.
-			if !slices.Contains(wasFailed, p.UID) && (!indexed(job) || inRange(p, job)) && !judge(job.Spec.PodFailurePolicy, p).ignored {
+			if !wasFailed.Has(p.UID) && (!indexed(job) || inRange(p, job)) && !judge(job.Spec.PodFailurePolicy, p).ignored {
 				un.Failed, news = append(un.Failed, p.UID), true
 			}
 		}
@@ -224,6 +224,7 @@ func (c *Controller) write(run *reconcile.Run, s *state, done int) error {
 	if err != nil {
 		return err
 	}
+	c.written.At(run.Key, c.jobs, job)
 	if job.Status.UncountedTerminatedPods == nil {
 		job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	}

@@ -19,7 +19,9 @@ import (
 	clientset "k8s.io/client-go/kubernetes"
 	batchclient "k8s.io/client-go/kubernetes/typed/batch/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller"
 	upstream "k8s.io/kubernetes/pkg/controller/job"
 	"pgregory.net/rapid"
 
@@ -36,7 +38,7 @@ import (
 // wishes are what a controller asks of the API server in one sync.
 type wishes struct {
 	sync.Mutex
-	pods     []string // created, patched, deleted: in no order
+	pods     []string // created, patched, deleted, and the Events: in no order
 	statuses []string // in order
 }
 
@@ -48,6 +50,33 @@ func (w *wishes) pod(format string, args ...any) {
 
 func (w *wishes) created(p *corev1.Pod) {
 	w.pod("create %s %v %v %v %s %d", p.GenerateName, p.Labels, p.Annotations, p.Finalizers, p.Spec.Hostname, len(p.Spec.Containers[0].Env))
+}
+
+// event notes an Event without what a new pod is called.
+func (w *wishes) event(kind, reason, message string) {
+	if reason == "SuccessfulCreate" {
+		message = message[:strings.Index(message, ":")]
+	}
+	if reason == batchv1.JobReasonPodFailurePolicy {
+		message = "" // of the pod that was met first
+	}
+	w.pod("event %s %s %s", kind, reason, message)
+}
+
+// recorder notes upstream's Events.
+type recorder struct {
+	record.EventRecorder
+	w *wishes
+}
+
+func (r recorder) Event(obj runtime.Object, kind, reason, message string) {
+	if obj.(*batchv1.Job).Name != last {
+		r.w.event(kind, reason, message)
+	}
+}
+
+func (r recorder) Eventf(obj runtime.Object, kind, reason, format string, args ...any) {
+	r.Event(obj, kind, reason, fmt.Sprintf(format, args...))
 }
 
 // status notes a status without what differs from run to run upstream: times, and the
@@ -176,8 +205,8 @@ func (j jobs) UpdateStatus(_ context.Context, job *batchv1.Job, _ metav1.UpdateO
 // a Job whose finalizer is taken away after those of others like it.
 const last = "zz-last"
 
-// Of any Job and any pods, both controllers create, free and delete the same pods, and
-// write the same statuses.
+// Of any Job and any pods, both controllers create, free and delete the same pods, write
+// the same statuses, and record the same Events.
 func TestSyncIsUpstreams(t *testing.T) {
 	upstreamtest.Check(t, "100", func(r *rapid.T) {
 		j, pods := anyJob(r), anyPods(r)
@@ -197,6 +226,11 @@ func TestSyncIsUpstreams(t *testing.T) {
 			now := t.Now()
 			t.Sleep(500 * time.Millisecond)
 			p.Kill()
+			for _, e := range b.Events {
+				if p, ok := e.Payload.(*trace.KubeEvent); ok && e.Kind == trace.EventRecorded {
+					here.event(p.Type, p.Reason, p.Message)
+				}
+			}
 			upstreams(t, was, of, now, there)
 		})
 		if a, b := there.String(), here.String(); a != b {
@@ -245,6 +279,8 @@ func upstreams(_ *sim.Task, j *batchv1.Job, list []*corev1.Pod, now time.Time, w
 	if err != nil {
 		panic(err)
 	}
+	*upstreamtest.Field[record.EventRecorder](c, "recorder") = recorder{w: w}
+	*upstreamtest.Field[controller.PodControlInterface](c, "podControl") = controller.RealPodControl{KubeClient: k, Recorder: recorder{w: w}}
 	jobs.Came(j)
 	jobs.Came(end)
 	for _, p := range objs {

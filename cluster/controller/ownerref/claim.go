@@ -102,6 +102,9 @@ func ignoreGone(err error) error {
 	return err
 }
 
+// Adopt makes the owner the controller of an object of nobody.
+func (c *Claimer) Adopt(obj Object) error { return c.adopt(obj) }
+
 // adopt makes the owner the object's controller. Before the first adoption it
 // asks the API server, not the cache, whether the owner is still the same: a
 // cache that is late could hand pods to an owner that is already gone.

@@ -21,6 +21,9 @@ type Loop struct {
 	// MaxRetries is how often a failing key is tried before it is dropped;
 	// 0 means for ever.
 	MaxRetries int
+	// Persistent has a key tried again as well when a namespace that is being deleted took nothing
+	// new, as some of upstream's controllers have it.
+	Persistent bool
 	// RefOf names a key's object where keys are no object keys.
 	RefOf func(key string) trace.Ref
 
@@ -89,7 +92,7 @@ func (l *Loop) next(t *sim.Task) bool {
 	}
 	l.emit(t, trace.ReconcileEnd, end, run)
 	switch {
-	case err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case err == nil || !l.Persistent && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		if !run.limited {
 			l.Forget(key)
 		}

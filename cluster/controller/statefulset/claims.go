@@ -1,7 +1,6 @@
 package statefulset
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/reconcile"
@@ -97,5 +97,5 @@ func (c *Controller) makeClaims(run *reconcile.Run, set *appsv1.StatefulSet, pod
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return utilerrors.NewAggregate(errs)
 }

@@ -90,6 +90,7 @@ func (c *Controller) watch() {
 	c.claims, c.history = c.Informers.For(client.PersistentVolumeClaims), history.Of(c.Env)
 	c.written = expect.NewWritten(c.pods, c.claims, c.sets)
 	c.loop = reconcile.NewLoop(c.Env, "statefulset", client.StatefulSets, c.sync)
+	c.loop.Persistent = true
 	ownerref.AddIndex(c.pods)
 	c.sets.AddHandler(informer.Handler{
 		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.enqueue(t, obj) },

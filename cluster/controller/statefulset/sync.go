@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/ownerref"
@@ -33,8 +34,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	if err != nil {
 		return nil // no retry makes it valid
 	}
-	revisions, err := c.claimRevisions(run, set, selector)
-	if err != nil {
+	if err := c.adoptRevisions(run, set, selector); err != nil {
 		return err
 	}
 	mine, err := c.claimPods(run, set, selector)
@@ -43,7 +43,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	}
 	run.Look(len(mine))
 	now := run.T.Now()
-	st, err := c.update(run, set, revisions, mine, now)
+	st, err := c.update(run, set, c.revisions(set, selector), mine, now)
 	if err != nil {
 		return err
 	}
@@ -59,18 +59,33 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	return nil
 }
 
-// claimRevisions gives the set's revisions, the oldest first, adopting those of nobody
-// that its selector matches (adoptOrphanRevisions). None is ever released.
-func (c *Controller) claimRevisions(run *reconcile.Run, set *appsv1.StatefulSet, selector labels.Selector) ([]*appsv1.ControllerRevision, error) {
-	var list []*appsv1.ControllerRevision
+// adoptRevisions makes the revisions of nobody that the set's selector matches its own
+// (adoptOrphanRevisions). A set that is being deleted cannot, and comes no further. None is ever
+// released.
+func (c *Controller) adoptRevisions(run *reconcile.Run, set *appsv1.StatefulSet, selector labels.Selector) error {
+	claimer := &ownerref.Claimer{
+		Run: run, Client: c.Client, Owner: set, OwnerOf: client.StatefulSets, Kind: client.ControllerRevisions, Selector: selector,
+	}
+	for _, rev := range c.revisions(set, selector) {
+		if metav1.GetControllerOfNoCopy(rev) != nil {
+			continue
+		}
+		if err := claimer.Adopt(rev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revisions are those of the set, and of nobody, that its selector matches, the oldest first
+// (ListRevisions).
+func (c *Controller) revisions(set *appsv1.StatefulSet, selector labels.Selector) (list []*appsv1.ControllerRevision) {
 	for _, rev := range c.history.Candidates(set.Namespace, set.UID) {
 		if selector.Matches(labels.Set(rev.Labels)) {
 			list = append(list, rev)
 		}
 	}
-	return ownerref.Claim(&ownerref.Claimer{
-		Run: run, Client: c.Client, Owner: set, OwnerOf: client.StatefulSets, Kind: client.ControllerRevisions, Selector: selector,
-	}, list)
+	return list
 }
 
 // claimPods gives the set's pods, adopting and releasing. It takes none whose name it would
@@ -82,6 +97,7 @@ func (c *Controller) claimPods(run *reconcile.Run, set *appsv1.StatefulSet, sele
 			parent, _ := parentAndOrdinal(pod.GetName())
 			return parent == set.Name
 		},
+		Adopted: func(pod runtime.Object) { c.written.At(run.Key, c.pods, pod) },
 	}, ownerref.Candidates[*corev1.Pod](c.pods, set.Namespace, set.UID))
 }
 
