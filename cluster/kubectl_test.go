@@ -40,6 +40,12 @@ var daemonSetTogether = []varies{
 	{regexp.MustCompile(`\bagent-[b-z0-9]{5}\b`), "agent-xxxxx"},
 }
 
+// numbers are those that an object gets when it is stored.
+var numbers = []varies{
+	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
+	{regexp.MustCompile(`Resource Version: +\d+`), "Resource Version: N"},
+}
+
 // Every verb of kubectl that people use in their first weeks, on a whole
 // cluster: testdata/kubectl.txt is what they type and what they see.
 func TestKubectlVerbs(t *testing.T) {
@@ -79,6 +85,16 @@ func TestKubectlDaemonSet(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 1, Bare: true})
 		golden(t, "daemonset", typed(t, c, "testdata/daemonset.txt", varying, daemonSetTogether))
+	})
+}
+
+// What kubectl does with every kind of workload: rollout and what it refuses, scale, wait,
+// create job --from, and describe: testdata/kubectl-workloads.txt.
+func TestKubectlWorkloads(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		golden(t, "kubectl-workloads", typed(t, c, "testdata/kubectl-workloads.txt", workloadsVary, numbers, varying, together, statefulSetTogether, daemonSetTogether))
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 // workloadsVary is what chance calls the pods of Jobs and DaemonSets, and when a CronJob's Jobs were due.
 var workloadsVary = []varies{
 	{regexp.MustCompile(`(\b[a-z]+-2[0-9]{7})\b`), "JOB"},
-	{regexp.MustCompile(`\b(logs|disks|driver|careful|steady|squares|batch|fill|work|strict|flaky|again|later|slow|tidy)-[b-z0-9]{5}\b`), "$1-xxxxx"},
+	{regexp.MustCompile(`\b(logs|disks|driver|careful|steady|squares|batch|fill|work|strict|flaky|again|later|slow|tidy|by-hand|long)-[b-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\b(shards|leader|tests)-([0-9]+)-[b-z0-9]{5}\b`), "$1-$2-xxxxx"},
 	{regexp.MustCompile(`\bJOB-[b-z0-9]{5}\b`), "JOB-xxxxx"},
 }
