@@ -89,6 +89,12 @@ func (c *checker) call(call ast.CallExpr) reflect.Type {
 		c.kindName(call)
 	case "_pod":
 		return reflect.TypeFor[*view.NodePod]()
+	case "_owned":
+		return reflect.TypeFor[[]*view.Family]()
+	case "_rollout":
+		return reflect.TypeFor[*view.Rollout]()
+	case "_job":
+		return reflect.TypeFor[*view.JobRun]()
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func asked(src string) []string {
 }
 
 var (
-	inCall  = regexp.MustCompile(`\b(objects|object|pod|key|kubeEvents)\(\s*((?:["'][^"']*["']\s*,\s*)*)$`)
+	inCall  = regexp.MustCompile(`\b(objects|object|owned|rollout|job|pod|key|kubeEvents)\(\s*((?:["'][^"']*["']\s*,\s*)*)$`)
 	inIndex = regexp.MustCompile(`\[\s*$`)
 	inEqual = regexp.MustCompile(`(?:==|!=)\s*$`)
 	quoted  = regexp.MustCompile(`["']([^"']*)["']`)
@@ -289,6 +289,9 @@ func arguments(function string, given []string, s *view.State) []string {
 		s.Store.Keys("", func(k *view.Key) bool { out = append(out, k.Key); return len(out) < 5000 })
 		return out
 	}
+	if function == "job" {
+		given = append([]string{"jobs"}, given...)
+	}
 	switch len(given) {
 	case 0:
 		resources := sorted(s.Resources())
@@ -302,7 +305,7 @@ func arguments(function string, given []string, s *view.State) []string {
 		s.EachObject(given[0], "", func(o *view.Object) bool {
 			if o.Ref.Namespace != "" {
 				out = append(out, o.Ref.Namespace)
-			} else if function == "object" {
+			} else if function == "object" || function == "owned" {
 				out = append(out, o.Ref.Name)
 			}
 			return true

@@ -98,6 +98,20 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		reads("kubeEvents", 3, func(s *view.State, a []string) any {
 			return s.KubeEventsAbout(trace.Ref{Kind: a[0], Namespace: a[1], Name: a[2]})
 		}),
+		reads("owned", 2, func(s *view.State, a []string) any { return owned(s, s.Object(a[0], "", a[1])) }),
+		reads("owned", 3, func(s *view.State, a []string) any { return owned(s, s.Object(a[0], a[1], a[2])) }),
+		reads("rollout", 3, func(s *view.State, a []string) any {
+			if r := s.Rollout(s.Object(a[0], a[1], a[2])); r != nil {
+				return r
+			}
+			return nil
+		}),
+		reads("job", 2, func(s *view.State, a []string) any {
+			if r := s.JobRun(s.Object("jobs", a[0], a[1])); r != nil {
+				return r
+			}
+			return nil
+		}),
 		cel.Function("_gap", cel.Overload("_gap_1", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType, cel.BinaryBinding(gap))),
 		cel.Function("ms", cel.Overload("ms_duration", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(ms))),
 	)
@@ -109,6 +123,13 @@ func value(o *view.Object) any {
 		return nil
 	}
 	return o.Value
+}
+
+func owned(s *view.State, o *view.Object) any {
+	if o == nil {
+		return []*view.Family{}
+	}
+	return s.Families(o.UID)
 }
 
 // withState makes name(args) call the function that has the state as its

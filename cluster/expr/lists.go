@@ -77,6 +77,9 @@ var lists = map[reflect.Type]map[string]extra{
 		"probes": list((*view.NodePod).Probes),
 		"steps":  list((*view.NodePod).Steps),
 	},
+	reflect.TypeFor[*view.JobRun](): {
+		"retried": list((*view.JobRun).Retried),
+	},
 	reflect.TypeFor[*view.Flow](): {
 		"hops": list((*view.Flow).Hops),
 	},

@@ -85,6 +85,25 @@ var extras = map[reflect.Type]map[string]extra{
 	reflect.TypeFor[*view.Controller](): {
 		"last": more(reflect.TypeFor[*view.ReconcileRun](), func(c *view.Controller) any { return c.Last() }),
 	},
+	reflect.TypeFor[*view.Family](): {
+		"active":      more(reflect.TypeFor[int](), func(f *view.Family) any { return f.Active() }),
+		"waiting":     staged(view.Waiting),
+		"starting":    staged(view.Starting),
+		"unready":     staged(view.Unready),
+		"ready":       staged(view.Ready),
+		"running":     staged(view.Running),
+		"suspended":   staged(view.Suspended),
+		"succeeded":   staged(view.Succeeded),
+		"failed":      staged(view.Failed),
+		"terminating": staged(view.Terminating),
+	},
+	reflect.TypeFor[*view.Rollout](): {
+		"most":  more(reflect.TypeFor[int](), func(r *view.Rollout) any { return r.Most() }),
+		"least": more(reflect.TypeFor[int](), func(r *view.Rollout) any { return r.Least() }),
+		"held":  more(reflect.TypeFor[bool](), func(r *view.Rollout) any { return r.Held() }),
+		"done":  more(reflect.TypeFor[bool](), func(r *view.Rollout) any { return r.Done() }),
+		"says":  more(reflect.TypeFor[string](), func(r *view.Rollout) any { text, _ := r.Says(); return text }),
+	},
 	reflect.TypeFor[*trace.Event](): {
 		"grain":     more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Grain().String() }),
 		"component": more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Lane.Component }),
@@ -93,6 +112,11 @@ var extras = map[reflect.Type]map[string]extra{
 		"payload":   more(payloadType, func(e *trace.Event) any { return e.Payload }),
 		"words":     more(reflect.TypeFor[string](), func(e *trace.Event) any { return view.Explain(e) }),
 	},
+}
+
+// staged is how many of a family are in a stage.
+func staged(in view.Stage) extra {
+	return more(reflect.TypeFor[int](), func(f *view.Family) any { return f.In(in) })
 }
 
 // quorum is [view.Quorum] with its verdict.
@@ -176,6 +200,9 @@ var functions = []function{
 	{"pod", `pod("demo/web-1")`, "a pod as its node's kubelet sees it: containers, steps, probes"},
 	{"key", `key("/registry/pods/demo/web-1")`, "a key of the store: createRevision, modRevision, version (how often it was written); null if there is none"},
 	{"kubeEvents", `kubeEvents("Pod", "demo", "web-1")`, "the Kubernetes Events about an object"},
+	{"owned", `owned("deployments", "demo", "web")`, "what an object owns, counted by resource: total, active, ready, waiting, starting, unready, running, succeeded, failed, terminating"},
+	{"rollout", `rollout("deployments", "demo", "web")`, "how a Deployment, StatefulSet or DaemonSet stands: total and most, available and least, held, done, updated, revisions; null for other objects"},
+	{"job", `job("demo", "pi")`, "how far a Job is: completions, succeeded, active, failed, and by index done, lost, running, again, notBegun; null if there is none"},
 	{"gap", `gap(time)`, "the longest time between two commits of the store since a virtual time, in milliseconds"},
 }
 

@@ -133,9 +133,10 @@ type JobRun struct {
 	Succeeded, Failed, Active, Ready, Terminating int // pods
 
 	// Of an indexed Job, which indexes; at most the first 2048 ranges of each are read.
-	Done, Lost, Running, Again, NotBegun Ranges      // Again: a pod of it failed, and there is none now
-	Retries                              map[int]int // failures of the indexes that run again
-	More                                 bool        // of those that are done or lost there are further ranges
+	Done, Lost, Running, Again, NotBegun Ranges // Again: a pod of it failed, and there is none now
+	More                                 bool   // of those that are done or lost there are further ranges
+
+	retries map[int]int
 
 	Suspended bool
 	Over      string // "Complete", "Failed", or what it is about to be: "FailureTarget"; "" while it runs
@@ -198,7 +199,7 @@ func (s *State) indexes(r *JobRun, o *Object, j *batchv1.Job) {
 		r.Lost, cut = ParseRanges(*j.Status.FailedIndexes, r.Completions)
 		r.More = r.More || cut
 	}
-	r.Retries = map[int]int{}
+	r.retries = map[int]int{}
 	var running []int
 	for _, in := range []Stage{Ready, Unready, Starting, Waiting} {
 		for _, p := range s.UnsettledIn(o.UID, "pods", in, jobsLooked) {
@@ -209,7 +210,7 @@ func (s *State) indexes(r *JobRun, o *Object, j *batchv1.Job) {
 			}
 			running = append(running, i)
 			if n, err := strconv.Atoi(m.GetAnnotations()[failures]); err == nil && n > 0 {
-				r.Retries[i] = n
+				r.retries[i] = n
 			}
 		}
 	}
@@ -225,12 +226,15 @@ func (s *State) indexes(r *JobRun, o *Object, j *batchv1.Job) {
 	r.NotBegun = without(r.Completions, r.Done, r.Lost, r.Running, r.Again)
 }
 
+// Retry is an index that runs again, and how often it has failed.
+type Retry struct{ Index, Failures int }
+
 // Retried are the indexes that run again after failures, in order.
-func (r *JobRun) Retried() (list []int) {
-	for i := range r.Retries {
-		list = append(list, i)
+func (r *JobRun) Retried() (list []Retry) {
+	for i, n := range r.retries {
+		list = append(list, Retry{i, n})
 	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(a, b Retry) int { return a.Index - b.Index })
 	return list
 }
 

@@ -407,7 +407,7 @@ func TestJobRun(t *testing.T) {
 	pod(8, view.Waiting, "0")
 	s := f.b.Live()
 	r := s.JobRun(s.Object("jobs", "demo", "pi"))
-	if got, want := fmt.Sprint(r.Done, "|", r.Lost, "|", r.Running, "|", r.Again, "|", r.NotBegun, "|", r.Retries), "0-3,5|4|6,8|7|9-19|map[6:1]"; strings.ReplaceAll(got, " ", "") != want {
+	if got, want := fmt.Sprint(r.Done, "|", r.Lost, "|", r.Running, "|", r.Again, "|", r.NotBegun, "|", r.Retried()), "0-3,5|4|6,8|7|9-19|[{61}]"; strings.ReplaceAll(got, " ", "") != want {
 		t.Errorf("indexes %s, want %s", got, want)
 	}
 	for w, want := range map[int]string{20: "■■■■✗■●↻●···········", 40: "■■■■✗■●↻●···········", 10: "■■✗↻●·····", 5: "■✗●··", 1: "✗"} {

@@ -46,7 +46,7 @@ func drawJob(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	case r.Suspended:
 		y = line(s, y, o, "job/over", "○ ", "suspended: no pods until suspend is false", theme.Warn)
 	}
-	if at, ok := lookedAtAgain(f, "job", o.Ref.Key()); ok && r.Over == "" && at > f.S.At && r.Failed+len(r.Again) > 0 {
+	if at, ok := lookedAtAgain(f, "job", o.Ref.Key()); ok && r.Over == "" && at-f.S.At >= time.Second && r.Failed+len(r.Again) > 0 {
 		y = line(s, y, o, "job/waits", "… ", "backs off: the controller looks at the Job again in "+words.Dur(at-f.S.At), theme.Warn)
 	}
 	return y
@@ -141,7 +141,7 @@ func drawIndexes(s *pane.Sheet, y int, o *view.Object, r *view.JobRun) int {
 				parts = append(parts, "…")
 				break
 			}
-			parts = append(parts, fmt.Sprintf("%d failed %d×", x, r.Retries[x]))
+			parts = append(parts, fmt.Sprintf("%d failed %d×", x.Index, x.Failures))
 		}
 		again = "  again: " + strings.Join(parts, ", ")
 	}
