@@ -77,6 +77,24 @@ func about(s *view.State, ref trace.Ref, add func(says, src string)) {
 		add(who+" is rolled out", fmt.Sprintf("%[1]s.status.observedGeneration == %[1]s.metadata.generation && %[1]s.status.updatedReplicas == %[1]s.spec.replicas && "+
 			"%[1]s.status.replicas == %[1]s.spec.replicas && %[1]s.status.availableReplicas == %[1]s.spec.replicas", it))
 		add(who+" has fewer pods available than it wants", fmt.Sprintf("!has(%[1]s.status.availableReplicas) || %[1]s.status.availableReplicas < %[1]s.spec.replicas", it))
+		add(who+" has more pods than it may have, or fewer available than it must", "!"+rollout(o)+".held")
+		add(who+" is written", written(ref))
+	case "StatefulSet", "DaemonSet":
+		add(who+" is rolled out", rollout(o)+".done")
+		add(who+" has fewer pods available than it must", "!"+rollout(o)+".held")
+		add(who+" is written", written(ref))
+	case "Job":
+		if r := s.JobRun(o); r != nil {
+			run := fmt.Sprintf("job(%q, %q)", ref.Namespace, ref.Name)
+			add(who+" is over", run+`.over != ""`)
+			if r.Indexed {
+				add("another index of "+who+" has failed for good", fmt.Sprintf("%s.lost.size() > %d", run, len(r.Lost)))
+			}
+			add("another pod of "+who+" has failed", fmt.Sprintf("%s.failed > %d", run, r.Failed))
+		}
+		add(who+" is written", written(ref))
+	case "CronJob":
+		add(who+" makes its next Job", fmt.Sprintf(`event.kind == "store.commit" && event.object.kind == "Job" && event.object.namespace == %q && event.object.name.startsWith(%q) && event.payload.changes[0].version == 1`, ref.Namespace, ref.Name+"-"))
 		add(who+" is written", written(ref))
 	case "Pod":
 		add(who+" is ready", it+ready)
@@ -89,6 +107,11 @@ func about(s *view.State, ref trace.Ref, add func(says, src string)) {
 	default:
 		add(who+" is written", written(ref))
 	}
+}
+
+// rollout is what the expressions of an object's rollout begin with.
+func rollout(o *view.Object) string {
+	return fmt.Sprintf("rollout(%q, %q, %q)", o.Resource, o.Namespace(), o.Name())
 }
 
 // written holds for the commit of an object.
