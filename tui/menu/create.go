@@ -11,12 +11,12 @@ type Creation struct {
 func Creations() []Creation {
 	return []Creation{
 		{"Pod", "kubectl run web --image=nginx:1.27"},
-		{"ReplicaSet", "kubectl apply -f manifests/workloads/replicaset.yaml"},
-		{"Deployment", "kubectl apply -f manifests/workloads/shop.yaml"},
-		{"StatefulSet", "kubectl apply -f manifests/workloads/db.yaml"},
-		{"DaemonSet", "kubectl apply -f manifests/workloads/log.yaml"},
-		{"Job", "kubectl apply -f manifests/workloads/indexes.yaml"},
-		{"CronJob", "kubectl apply -f manifests/workloads/tick.yaml"},
+		{"ReplicaSet", "kubectl apply -f manifests/scenarios/replicaset.yaml"},
+		{"Deployment", "kubectl apply -f manifests/scenarios/shop.yaml"},
+		{"StatefulSet", "kubectl apply -f manifests/scenarios/db.yaml"},
+		{"DaemonSet", "kubectl apply -f manifests/scenarios/log.yaml"},
+		{"Job", "kubectl apply -f manifests/scenarios/indexes.yaml"},
+		{"CronJob", "kubectl apply -f manifests/scenarios/tick.yaml"},
 		{"ConfigMap", "kubectl create configmap settings --from-literal=color=blue"},
 		{"Secret", "kubectl create secret generic password --from-literal=password=secret"},
 		{"Service", "kubectl create service clusterip web --tcp=80"},

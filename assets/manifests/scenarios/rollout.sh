@@ -1,7 +1,7 @@
 # A rollout that ends well, and one that stalls: its image is not there. Four pods are wanted; at most
 # five are there and at least four are available, all the time. The object pane (9) shows both as
 # gauges, and lists the steps.
-kubectl apply -f manifests/workloads/shop.yaml
+kubectl apply -f manifests/scenarios/shop.yaml
 kubectl rollout status deployment/shop >/dev/null
 sets() { kubectl get replicasets -l app=shop --sort-by=.metadata.creationTimestamp -o custom-columns=IMAGE:.spec.template.spec.containers[0].image,WANTED:.spec.replicas,READY:.status.readyReplicas; }
 

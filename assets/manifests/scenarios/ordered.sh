@@ -1,7 +1,7 @@
 # A StatefulSet's update goes from the highest ordinal down, one pod at a time. A partition keeps the
 # ordinals below it on the old template. The object pane (9) shows each slot: old or new, Ready or not.
 images() { kubectl get pods -l app=db -o custom-columns=POD:.metadata.name,IMAGE:.spec.containers[0].image; }
-kubectl apply -f manifests/workloads/db.yaml
+kubectl apply -f manifests/scenarios/db.yaml
 kubectl rollout status statefulset/db
 
 echo "1. a newer image, with partition 2: db-3 and db-2 get it, in this order"
