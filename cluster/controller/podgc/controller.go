@@ -13,7 +13,6 @@
 package podgc
 
 import (
-	"encoding/json"
 	"fmt"
 	"sort"
 	"time"
@@ -21,7 +20,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
 	"kviz/cluster/controller/pods"
@@ -173,16 +171,12 @@ func evicted(pod *corev1.Pod) bool {
 func (c *Controller) remove(t *sim.Task, pod *corev1.Pod, cond *corev1.PodCondition, why string, args ...any) {
 	c.Act(t, informer.KeyOf(pod), client.RefOf(pod), "delete", client.RefOf(pod), nil, pod.Status.Phase, fmt.Sprintf(why, args...))
 	if !pods.Terminal(pod) {
-		status := map[string]any{"phase": corev1.PodFailed}
+		status := *pod.Status.DeepCopy()
+		status.Phase = corev1.PodFailed
 		if cond != nil {
-			cond.LastTransitionTime = client.Now(t)
-			status["conditions"] = []*corev1.PodCondition{cond}
+			pods.SetCondition(t, pod, &status, *cond)
 		}
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
-		if err != nil {
-			panic("podgc: a pod's status does not marshal: " + err.Error())
-		}
-		if _, err := c.Client.Patch(t, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, data, "status"); err != nil {
+		if err := pods.PatchStatus(t, c.Client, pod, status); err != nil {
 			t.SetCauses()
 			return
 		}

@@ -21,7 +21,6 @@
 package tainteviction
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"time"
@@ -233,15 +232,12 @@ func (c *Controller) delete(run *reconcile.Run) error {
 	}
 	run.Act("delete", client.RefOf(pod), nil, pod.Status.Phase, "%s: delete it", p.why)
 	c.Events.Event(run.T, pod, corev1.EventTypeNormal, "TaintManagerEviction", "Marking for deletion Pod %s", run.Key)
-	if pods.Condition(pod, corev1.DisruptionTarget) == nil {
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": map[string]any{"conditions": []corev1.PodCondition{{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager",
-			Message: "Taint manager: deleting due to NoExecute taint", LastTransitionTime: client.Now(run.T),
-		}}}})
-		if err != nil {
-			return err
-		}
-		if _, err := c.Client.Patch(run.T, client.Pods, pod.Namespace, pod.Name, types.StrategicMergePatchType, data, "status"); err != nil {
+	status := *pod.Status.DeepCopy()
+	if pods.SetCondition(run.T, pod, &status, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager",
+		Message: "Taint manager: deleting due to NoExecute taint",
+	}) {
+		if err := pods.PatchStatus(run.T, c.Client, pod, status); err != nil {
 			return err
 		}
 	}
