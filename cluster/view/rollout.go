@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubernetes/pkg/controller/daemon/util"
 
 	"kviz/cluster/trace"
 )
@@ -286,10 +287,8 @@ func (s *State) rolloutOfDaemonSet(o *Object, v *appsv1.DaemonSet) *Rollout {
 		r.Strategy = string(appsv1.RollingUpdateDaemonSetStrategyType)
 	}
 	if ru := v.Spec.UpdateStrategy.RollingUpdate; ru != nil && r.Strategy == string(appsv1.RollingUpdateDaemonSetStrategyType) {
-		// daemon/util's SurgeCount and UnavailableCount: both are rounded up
-		zero := intstr.FromInt32(0)
-		r.Surge, _ = intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(ru.MaxSurge, zero), r.Wanted, true)
-		r.Missing, _ = intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(ru.MaxUnavailable, zero), r.Wanted, true)
+		r.Surge, _ = util.SurgeCount(v, r.Wanted) // both are rounded up
+		r.Missing, _ = util.UnavailableCount(v, r.Wanted)
 		r.SurgeAs, r.MissingAs = asWritten(ru.MaxSurge, "0"), asWritten(ru.MaxUnavailable, "0")
 	}
 	newest := ""

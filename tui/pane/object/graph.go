@@ -164,7 +164,13 @@ func (t *tree) kids(o *view.Object) (list []twig) {
 			list = append(list, t.revisions(o, fam)...)
 		default:
 			list = append(list, t.members(o, fam)...)
+			if fam.Resource == "pods" {
+				list = append(list, t.nodeless(o)...)
+			}
 		}
+	}
+	if t.f.S.Family(o.UID, "pods").Total == 0 {
+		list = append(list, t.nodeless(o)...)
 	}
 	return list
 }
@@ -350,21 +356,33 @@ func template(newest bool) []grid.Span {
 
 // nodeOf is the node a pod is on, or of a DaemonSet's pod is for.
 func nodeOf(o *view.Object) string {
-	pod, ok := o.Value.(*corev1.Pod)
-	if !ok {
-		return ""
-	}
-	if pod.Spec.NodeName != "" || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil || pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return pod.Spec.NodeName
-	}
-	for _, term := range pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		for _, x := range term.MatchFields { // daemon/util's ReplaceDaemonSetPodNodeNameNodeAffinity
-			if x.Key == "metadata.name" && len(x.Values) == 1 {
-				return x.Values[0]
-			}
-		}
+	if pod, ok := o.Value.(*corev1.Pod); ok {
+		return view.TargetOf(pod)
 	}
 	return ""
+}
+
+// nodeless are the nodes on which a DaemonSet has no pod, and why.
+func (t *tree) nodeless(o *view.Object) (list []twig) {
+	if o.Ref.Kind != "DaemonSet" {
+		return nil
+	}
+	for _, n := range t.f.S.Nodeless(o, 4*t.room) {
+		if len(list) == t.room {
+			break
+		}
+		why, st := n.Why, theme.Muted
+		if why == "" {
+			why, st = "no pod yet", theme.Warn
+		} else {
+			why = "gets none: " + why
+		}
+		list = append(list, twig{
+			on:    pane.Subject{ID: "tree/" + n.Node.Ref.String(), Ref: n.Node.Ref, Event: n.Node.Changed, Target: targetOf(n.Node), Words: fmt.Sprintf("%s has no pod of %s: %s.", n.Node.Ref, o.Ref, why)},
+			spans: []grid.Span{{Text: n.Node.Name() + " ", Style: theme.Name}, {Text: why, Style: st}},
+		})
+	}
+	return list
 }
 
 func indexOf(o *view.Object) int {

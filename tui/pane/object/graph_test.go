@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -95,5 +100,42 @@ func TestUnfold(t *testing.T) {
 	p.Do(keymap.Open, pane.Subject{ID: "tree/x", Ref: tuitest.Ref("Pod", "demo", "shop-1a-00001")}, f)
 	if o := p.chosen(f); o == nil || o.Name() != "shop-1a-00001" {
 		t.Errorf("enter on a pod shows %v", o.Ref)
+	}
+}
+
+// Nodes on which a DaemonSet has no pod are there too, with why; and a Job whose pods have no indexes has a gauge.
+func TestNodesWithoutAPod(t *testing.T) {
+	tape := tuitest.Workloads()
+	for name, taint := range map[string]string{"node-4": "dedicated", "node-5": ""} {
+		n := tuitest.Node(name, "4")
+		if taint != "" {
+			n.Spec.Taints = []corev1.Taint{{Key: taint, Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}
+		}
+		tape.Commit(tuitest.Ref("Node", "", name), "nodes", n)
+	}
+	h := tape.History()
+	p := New()
+	p.Show(tuitest.Ref("DaemonSet", "demo", "log"))
+	text := tuitest.Pane(p, h, h.Latest(), 100, 24).Plane()
+	for _, want := range []string{"node-4 gets none: it has the taint dedicated=gpu:NoSchedule, which the pods do not tolerate", "node-5 no pod yet"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+// A Job whose pods have no indexes is a gauge of its completions.
+func TestJobWithoutIndexes(t *testing.T) {
+	tape := tuitest.Workloads()
+	limit, completions, at := int32(4), int32(6), int32(2)
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "mail", UID: "Job-mail"}, Spec: batchv1.JobSpec{Completions: &completions, Parallelism: &at, BackoffLimit: &limit}}
+	j.Status.Succeeded, j.Status.Failed, j.Status.Active = 3, 1, 1
+	tape.Commit(tuitest.Ref("Job", "demo", "mail"), "jobs", j)
+	tape.Emit("job-controller", "", trace.QueueDelay, trace.Ref{}, &trace.QueueItem{Queue: "job", Key: "demo/mail", After: 9 * time.Second})
+	h := tape.History()
+	p := New()
+	p.Show(tuitest.Ref("Job", "demo", "mail"))
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		tuitest.Golden(t, fmt.Sprintf("completions-%dx%d", size[0], size[1]), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), size[0], size[1])))
 	}
 }

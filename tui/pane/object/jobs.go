@@ -25,12 +25,15 @@ func drawJob(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 		limit = fmt.Sprintf("backoffLimitPerIndex %d", r.Limit)
 	}
 	many := "any success ends it"
-	if r.Completions >= 0 {
+	switch {
+	case r.Completions >= 0 && r.Indexed:
 		many = words.Count(r.Completions, "completion")
+	case r.Completions >= 0:
+		many = fmt.Sprintf("%d wanted", r.Completions)
 	}
-	name := "completions"
-	if r.Indexed {
-		name = "indexes"
+	name := "indexes"
+	if !r.Indexed {
+		name = "completions"
 	}
 	y = s.Heading(y, name, strings.Join([]string{many, fmt.Sprintf("%d at once", r.Parallelism), limit}, " · "))
 	if r.Indexed {
@@ -78,7 +81,10 @@ func drawCompletions(s *pane.Sheet, y int, o *view.Object, r *view.JobRun) int {
 	g := gauge{
 		name: "succeeded", n: r.Succeeded, whole: max(whole, 1), limit: max(whole, 1), st: theme.Number,
 		parts: []part{{r.Succeeded, '▇', theme.Good}, {min(r.Active, max(whole-r.Succeeded, 0)), '▒', theme.Busy}},
-		says:  fmt.Sprintf("of %d", whole), also: fmt.Sprintf("%d active, %d of them ready", r.Active, r.Ready),
+		says:  fmt.Sprintf("of %d", whole), also: "none active",
+	}
+	if r.Active > 0 {
+		g.also = fmt.Sprintf("%d active, %d of them ready", r.Active, r.Ready)
 	}
 	if r.Completions < 0 {
 		g.says = ""
