@@ -486,7 +486,13 @@ func (p *picture) legend(s *pane.Sheet, y, rows int) int {
 			x = a.Text(x, 0, string(k.letter), theme.Text|grid.Bold)
 			last = k.letter
 		}
+		from := x
 		x = a.Text(x, 0, text, st)
+		if o := p.f.S.ObjectOf(k.of); o != nil {
+			s.Hot(from, y, grid.Width(strings.TrimSpace(text))+1, pane.Subject{
+				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(), Words: fmt.Sprintf("%s: %s, written last at revision %d.", o.Ref, says, o.Revision),
+			})
+		}
 	}
 	for _, m := range marksOf(p.pods.marks) {
 		if x+2+grid.Width(m[1]) > s.W() {

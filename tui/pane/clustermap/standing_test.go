@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"kviz/tui/grid"
+	"kviz/tui/pane"
 	"kviz/tui/tuitest"
 )
 
@@ -32,6 +34,18 @@ func TestWorkloadsOfEveryKind(t *testing.T) {
 			if !strings.Contains(lists.Plane(), want) {
 				t.Errorf("%s: %q is not among the lists", name, want)
 			}
+		}
+	}
+}
+
+// Each can be pointed at there, and opened.
+func TestWorkloadsCanBeOpened(t *testing.T) {
+	h := tuitest.Workloads().History()
+	host, g := pane.NewHost(New(), ""), grid.New(140, 44)
+	host.Draw(g, g.Area().R, pane.Frame{S: h.Latest(), H: h, Stage: true})
+	for _, name := range []string{"Deployment demo/shop", "StatefulSet demo/db", "DaemonSet demo/log", "Job demo/pi", "CronJob demo/report"} {
+		if r, whole := host.Find("work/" + name); !whole || r.H != 1 {
+			t.Errorf("%s cannot be pointed at: %v", name, r)
 		}
 	}
 }
