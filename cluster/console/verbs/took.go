@@ -8,8 +8,12 @@ import (
 	"kviz/cluster/view"
 )
 
-// mostSpans bounds how much of what took time is printed: the newest.
-const mostSpans = 16
+// How much of what took time is printed, the newest: mostSpans at most, and of the runs of controllers
+// over an object mostRuns, unless all is asked for.
+const (
+	mostSpans = 16
+	mostRuns  = 5
+)
 
 // writeChanges writes, of a pod that fits nowhere, what would have to change on each node,
 // the smallest change first.
@@ -44,14 +48,19 @@ func writeRoom(w io.Writer, s *view.State, o *view.Object) {
 }
 
 // writeTook writes what took time on an object's way: of a pod queues, cycle, binding and its
-// kubelet's calls; of others the last runs of controllers over it.
-func writeTook(w io.Writer, s *view.State, o *view.Object) {
+// kubelet's calls; of others the last runs of controllers that had something to do over it.
+func writeTook(w io.Writer, s *view.State, o *view.Object, full bool) {
 	if o.Resource == "pods" {
-		writeSpans(w, s.PodSpans(o.Ref.Key()), "of its way took (virtual time; the scheduler's plugins take none)")
+		writeSpans(w, s.PodSpans(o.Ref.Key()), mostSpans, "of its way took (virtual time; the scheduler's plugins take none)")
 		return
 	}
 	var spans []view.Span
+	idle := 0
 	for _, r := range s.RunsOver(o.Ref.Key()) {
+		if len(r.Actions) == 0 && r.Error == "" && !full {
+			idle++
+			continue
+		}
 		what := "run of " + r.Controller
 		if r.Waited > 0 {
 			what += fmt.Sprintf(", after %.3fs in its queue", r.Waited.Seconds())
@@ -64,7 +73,14 @@ func writeTook(w io.Writer, s *view.State, o *view.Object) {
 		}
 		spans = append(spans, view.Span{What: what, From: r.At, To: r.EndAt, Event: r.End})
 	}
-	writeSpans(w, spans, "controllers ran over it (virtual time)")
+	title, most := "controllers ran over it (virtual time)", mostRuns
+	if full {
+		most = mostSpans
+	}
+	if idle > 0 {
+		title = fmt.Sprintf("controllers ran over it (virtual time; %d of the latest runs had nothing to do)", idle)
+	}
+	writeSpans(w, spans, most, title)
 }
 
 // writeStages writes what the stages of a request took, if the event is one of a request.
@@ -74,16 +90,16 @@ func writeStages(w io.Writer, s *view.State, e *trace.Event) {
 		return
 	}
 	if r := s.Request(n); r != nil {
-		writeSpans(w, r.Spans(), fmt.Sprintf("the stages of request %d took (virtual time)", n))
+		writeSpans(w, r.Spans(), mostSpans, fmt.Sprintf("the stages of request %d took (virtual time)", n))
 	}
 }
 
-func writeSpans(w io.Writer, spans []view.Span, title string) {
+func writeSpans(w io.Writer, spans []view.Span, most int, title string) {
 	if len(spans) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "  what %s, %.4fs in all:\n", title, view.Elapsed(spans).Seconds())
-	if left := len(spans) - mostSpans; left > 0 {
+	if left := len(spans) - most; left > 0 {
 		fmt.Fprintf(w, "    … %d earlier\n", left)
 		spans = spans[left:]
 	}

@@ -118,7 +118,7 @@ func whyObject(inv *use, h *view.History, n objectName, full bool) (done bool, c
 	writeChanges(inv.Out, s, o)
 	writeTopology(inv.Out, s, o, full)
 	WriteWhy(inv.Out, h.Why(o.Changed), full)
-	writeTook(inv.Out, s, o)
+	writeTook(inv.Out, s, o, full)
 	return true, 0
 }
 
