@@ -288,11 +288,22 @@ func (s *side) mend(ctx context.Context, nodes []string) error {
 				return err
 			}
 		}
-		if err := s.patch(ctx, "nodes", "", n, map[string]any{"metadata": map[string]any{"labels": map[string]any{"story": nil}}, "spec": map[string]any{"unschedulable": nil}}); err != nil {
+		if err := s.patch(ctx, "nodes", "", n, map[string]any{"metadata": map[string]any{"labels": map[string]any{"story": nil}}, "spec": map[string]any{"unschedulable": nil, "taints": s.taintsBut(n, "mine")}}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// taintsBut are a node's taints without those of a key.
+func (s *side) taintsBut(node, key string) (left []any) {
+	taints, _, _ := unstructured.NestedSlice(s.node(node).Object, "spec", "taints")
+	for _, t := range taints {
+		if t, ok := t.(map[string]any); ok && t["key"] != key {
+			left = append(left, t)
+		}
+	}
+	return left
 }
 
 // ready reports whether nodes are ready, and without taints.

@@ -165,14 +165,17 @@ func (st *story) deletePods(n int) step {
 }
 
 // owned are the names of living pods that a workload owns, in an order in which both sides have the same pods: ready ones
-// first, and of those the ones with a name of their own last.
+// first, and of those the ones with a name of their own last; a DaemonSet's by their nodes.
 func (s *side) owned(ns string) (names []string) {
-	rank := map[string]int{}
+	rank, place := map[string]int{}, map[string]string{}
 	for _, o := range s.all("pods", ns) {
 		if o.GetDeletionTimestamp() != nil || len(o.GetOwnerReferences()) == 0 {
 			continue
 		}
 		names = append(names, o.GetName())
+		if o.GetOwnerReferences()[0].Kind == "DaemonSet" {
+			place[o.GetName()], _, _ = unstructured.NestedString(o.Object, "spec", "nodeName")
+		}
 		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		if !is(conditions, "Ready") {
 			rank[o.GetName()] = 1
@@ -181,12 +184,18 @@ func (s *side) owned(ns string) (names []string) {
 			rank[o.GetName()] += 2
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(rank[a]-rank[b], strings.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(rank[a]-rank[b], strings.Compare(place[a], place[b]), strings.Compare(a, b))
+	})
 	return names
 }
 
 func (st *story) deployment() {
+	most := 4
 	strategy := one(st, "{type: Recreate}", "{rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}", "{rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}", "{}")
+	if strategy == "{type: Recreate}" {
+		most = 1 // see DESIGN.md
+	}
 	st.add(st.create(fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
@@ -198,11 +207,11 @@ spec:
   strategy: %s
   selector: {matchLabels: {app: web}}
   template:
-%s`, 1+st.IntN(4), st.IntN(2), st.IntN(3), strategy, st.pods(""))))
+%s`, 1+st.IntN(most), st.IntN(2), st.IntN(3), strategy, st.pods(""))))
 	for range 4 {
 		switch st.IntN(7) {
 		case 0, 1:
-			n := st.IntN(5)
+			n := st.IntN(most + 1)
 			st.add(st.patch(fmt.Sprintf("scale to %d", n), "deployments", "web", spec("replicas", n)))
 		case 2:
 			says, change := st.picks(false)
@@ -348,12 +357,14 @@ spec:
 		case 0, 1:
 			says, change := st.picks(false)
 			st.add(firm(st.patch(says, "daemonsets", "web", change)))
-		case 2:
+		case 2: // what is on which node then is chance, so that it is the end
 			says, change := st.picks(true)
 			st.add(firm(st.patch(says, "daemonsets", "web", change)))
 			if st.IntN(2) == 0 {
 				st.add(st.patch("set image nginx:1.27", "daemonsets", "web", withImage("nginx:1.27")))
 			}
+			st.add(st.remove("daemonsets", "web"))
+			return
 		case 3:
 			st.add(st.deletePods(1 + st.IntN(2)))
 		case 4:
