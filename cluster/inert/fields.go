@@ -34,7 +34,7 @@ var Fields = []Row{
 	{What: "JobSpec.scheduling", So: "each of its pods is scheduled by itself"},
 
 	// Of a container.
-	{What: "Container.restartPolicyRules", Only: scheduler, So: "restartPolicy alone decides, and with RestartAllContainers no node takes the pod"},
+	{What: "ContainerRestartRule.action", Only: scheduler, So: "no node takes the pod: that all containers start again with one is not simulated", Unless: []string{"Restart"}},
 	{What: "Container.volumeDevices", So: "there are no block devices"},
 	{What: "Container.workingDir", So: "commands run in /"},
 	{What: "ContainerPort.hostPort", So: "the scheduler keeps it free, but nothing listens on the node"},

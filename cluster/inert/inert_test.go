@@ -94,8 +94,10 @@ kubelet
 	ConfigMapKeySelector: key optional
 	ConfigMapProjection: items optional
 	ConfigMapVolumeSource: items optional
-	Container: stdin stdinOnce tty name image command args ports envFrom env resources restartPolicy volumeMounts livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext
+	Container: stdin stdinOnce tty name image command args ports envFrom env resources restartPolicy restartPolicyRules volumeMounts livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext
 	ContainerPort: containerPort
+	ContainerRestartRule: exitCodes
+	ContainerRestartRuleOnExitCodes: operator values
 	DownwardAPIProjection: items
 	DownwardAPIVolumeFile: path fieldRef
 	DownwardAPIVolumeSource: items

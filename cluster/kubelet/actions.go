@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -56,10 +57,22 @@ func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// restarts reports whether a container that ended with code runs again.
+// restarts reports whether a container that ended with code runs again: by the first of its own
+// rules that means this code, else by its own policy, else by the pod's (podutil.ContainerShouldRestart).
+// That all containers start again for one's sake is not simulated.
 func restarts(pod *corev1.Pod, c *corev1.Container, init bool, code int32) bool {
-	if isSidecar(c) {
-		return true
+	if c.RestartPolicy != nil {
+		if rule := restartRule(c, code); rule != nil && rule.Action == corev1.ContainerRestartRuleActionRestart {
+			return true
+		}
+		switch *c.RestartPolicy {
+		case corev1.ContainerRestartPolicyAlways:
+			return true
+		case corev1.ContainerRestartPolicyOnFailure:
+			return code != 0
+		case corev1.ContainerRestartPolicyNever:
+			return false
+		}
 	}
 	switch pod.Spec.RestartPolicy {
 	case corev1.RestartPolicyNever:
@@ -68,6 +81,29 @@ func restarts(pod *corev1.Pod, c *corev1.Container, init bool, code int32) bool 
 		return code != 0
 	}
 	return !init || code != 0
+}
+
+// restartRule is the first of a container's rules that means an exit code; nil for none
+// (podutil.FindMatchingContainerRestartRule).
+func restartRule(c *corev1.Container, code int32) *corev1.ContainerRestartRule {
+	for i := range c.RestartPolicyRules {
+		r := &c.RestartPolicyRules[i]
+		if r.ExitCodes == nil {
+			continue
+		}
+		among := slices.Contains(r.ExitCodes.Values, code)
+		switch r.ExitCodes.Operator {
+		case corev1.ContainerRestartRuleOnExitCodesOpIn:
+			if among {
+				return r
+			}
+		case corev1.ContainerRestartRuleOnExitCodesOpNotIn:
+			if !among {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // shouldStart reports whether a container that does not run has to
@@ -143,7 +179,11 @@ func (w *worker) startAnew(do *actions, rs runtime.PodStatus) {
 	}
 	for i := range pod.Spec.Containers {
 		st := latest(rs, pod.Spec.Containers[i].Name)
-		if pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && st != nil && st.State == runtime.Exited && st.ExitCode == 0 {
+		once := pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+		if own := pod.Spec.Containers[i].RestartPolicy; own != nil {
+			once = *own == corev1.ContainerRestartPolicyOnFailure
+		}
+		if once && st != nil && st.State == runtime.Exited && st.ExitCode == 0 {
 			continue
 		}
 		do.toStart = append(do.toStart, i)
@@ -159,7 +199,10 @@ func (w *worker) startAnew(do *actions, rs runtime.PodStatus) {
 
 // unwanted says why a running container has to go, "" if it is fine.
 func (w *worker) unwanted(c *corev1.Container, st *runtime.Container, kind string) (message string, restart bool, grace int64) {
-	restart = w.pod.Spec.RestartPolicy != corev1.RestartPolicyNever || isSidecar(c)
+	restart = w.pod.Spec.RestartPolicy != corev1.RestartPolicyNever
+	if c.RestartPolicy != nil { // its rules are about exit codes, and it still runs
+		restart = *c.RestartPolicy != corev1.ContainerRestartPolicyNever
+	}
 	grace = w.gracePeriod()
 	switch {
 	case st.Hash != hashOf(c):

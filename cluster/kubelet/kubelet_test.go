@@ -359,6 +359,20 @@ spec:
 		then: func(b *bench) { b.t.Sleep(5 * time.Second) },
 	},
 	{
+		name: "own-restart-policy", about: "Containers whose own policies and rules decide, not the pod's, which is Never: they start again for some exit codes.",
+		pod: `
+metadata: {name: web}
+spec:
+  restartPolicy: Never
+  volumes: [{name: work, emptyDir: {}}]
+  containers:
+  - {name: retried, image: busybox, restartPolicy: OnFailure, volumeMounts: [{name: work, mountPath: /work}], command: [sh, -c, "if [ -f /work/first ]; then exit 0; fi; touch /work/first; exit 1"]}
+  - {name: ruled, image: busybox, restartPolicy: Never, volumeMounts: [{name: work, mountPath: /work}], command: [sh, -c, "if [ -f /work/second ]; then exit 3; fi; touch /work/second; exit 42"],
+     restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]}
+`,
+		then: func(b *bench) { b.t.Sleep(time.Minute) },
+	},
+	{
 		name: "port-taken", about: "A pod bound by hand that asks for a port of the node which another pod has: refused.",
 		pod: `
 metadata: {name: web}
