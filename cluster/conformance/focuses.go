@@ -45,9 +45,15 @@ var focuses = []focus{
 	{name: "ServiceAccounts", sig: "sig-auth", speed: 1},
 	{name: "SubjectReview", sig: "sig-auth", speed: 1, quick: true},
 	{name: "Events", sig: "sig-instrumentation", speed: 1, quick: true},
+	{name: "ControllerRevision", sig: "sig-apps", speed: 1, quick: true},
+	{name: "CronJob", sig: "sig-apps", speed: 20},
+	{name: "Daemon set", sig: "sig-apps", speed: 1, quick: true},
 	{name: "Deployment", sig: "sig-apps", speed: 1},
+	{name: "DisruptionController", sig: "sig-apps", speed: 1},
+	{name: "Job", sig: "sig-apps", speed: 1},
 	{name: "ReplicaSet", sig: "sig-apps", speed: 1},
 	{name: "ReplicationController", sig: "sig-apps", speed: 1},
+	{name: "StatefulSet", sig: "sig-apps", speed: 1},
 	{name: "Ingress API", sig: "sig-network", speed: 1},
 	{name: "IngressClass API", sig: "sig-network", speed: 1},
 	{name: "ServiceCIDR and IPAddress API", sig: "sig-network", speed: 1},
@@ -69,6 +75,14 @@ var focuses = []focus{
 
 // beyond are those of which the specs that are not Conformance are run (-beyond).
 var beyond = []focus{
+	{name: "CronJob", sig: "sig-apps", speed: 20},
+	{name: "Daemon set", sig: "sig-apps", speed: 1},
+	{name: "Deployment", sig: "sig-apps", speed: 1},
+	{name: "DisruptionController", sig: "sig-apps", speed: 1},
+	{name: "Job", sig: "sig-apps", speed: 1},
+	{name: "ReplicaSet", sig: "sig-apps", speed: 1},
+	{name: "StatefulSet", sig: "sig-apps", speed: 1},
+	{name: "TTLAfterFinished", sig: "sig-apps", speed: 1},
 	{name: "Multi-AZ Clusters", sig: "sig-scheduling", speed: 1, zones: true},
 	{name: "SchedulerPredicates", sig: "sig-scheduling", speed: 1},
 	{name: "SchedulerPreemption", sig: "sig-scheduling", speed: 1},
@@ -85,13 +99,15 @@ var leftOut = []struct{ specs, reason string }{
 	{"ServiceAccountIssuerDiscovery", "needs a container that asks the API server over HTTPS"},
 	{"ServiceAccounts should mount an API token into pods", "reads a file in a container, by exec"},
 	{"ServiceAccounts should mount projected service account token", "reads what a container printed, and waits for its end"},
-	{"ReplicaSet should serve a basic image on each replica with a public image", "asks containers through the API server's proxy"},
-	{"ReplicationController should serve a basic image on each replica with a public image", "asks containers through the API server's proxy"},
 	{"[sig-auth] Projected PodCertificate", "certificates of pods are not simulated"},
 	{"[sig-auth] [FeatureGate:ClusterTrustBundle]", "trust bundles are not simulated"},
 	{"[FeatureGate:GenericWorkload]", "the feature gate GenericWorkload is off by default: there is no API for workloads and pod groups"},
 	{"SchedulerPredicates validates pod overhead", "an extended resource that a program writes into a node's capacity is not copied into what is allocatable: the kubelet here does not read its Node"},
 	{"SchedulerPredicates when PVC has node-affinity", "claims are not bound by a controller yet"},
+	{"DaemonRestart", "restarts a program of a node through the shell of its machine, over SSH"},
+	{"[Provider:gce]", "needs a cloud"},
+	{"[Provider:aws,azure,gce]", "needs a cloud"},
+	{"[FeatureGate:StatefulSetRecreateStrategy]", "the feature gate StatefulSetRecreateStrategy is off by default"},
 }
 
 // reasonOf says why a spec is not run, or "".
@@ -105,9 +121,6 @@ func reasonOf(run []focus, spec string) string {
 		if regexp.MustCompile(f.pattern()).MatchString(spec) {
 			return ""
 		}
-	}
-	if sig(spec) == "sig-apps" {
-		return "its controller is not simulated yet"
 	}
 	return "the group is not run yet"
 }

@@ -3,20 +3,20 @@
 //
 //	go run -C cluster/conformance .                        # everything in scope, and rewrites the table
 //	go run -C cluster/conformance . -focus Watchers,Events # these focuses only; rewrites their rows
-//	go run -C cluster/conformance . -beyond                # the scheduler's other specs, and rewrites SCHEDULING.md
+//	go run -C cluster/conformance . -beyond                # the other specs of the scheduler and the workloads; SCHEDULING.md, WORKLOADS.md
 //	go run -C cluster/conformance . -quick                 # fails if a spec fails that the table says passes
 //
-// Each focus, a container of specs, gets a cluster of its own. The tables are TABLE.md and SCHEDULING.md.
+// Each focus, a container of specs, gets a cluster of its own. The tables are TABLE.md, SCHEDULING.md and WORKLOADS.md.
 //
 // Start reading at main, then TABLE.md.
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -42,35 +42,22 @@ func run(ctx context.Context) error {
 		only    = flag.String("focus", "", "run only these focuses (comma-separated; see focuses.go)")
 		quick   = flag.Bool("quick", false, "run only what takes seconds, and compare with the table instead of writing it")
 		at      = flag.Int("at-once", 1, "so many clusters at a time")
-		others  = flag.Bool("beyond", false, "run the specs of [sig-scheduling] that are not Conformance")
-		table   = flag.String("table", "", "the table; default: TABLE.md, or SCHEDULING.md with -beyond")
+		others  = flag.Bool("beyond", false, "run the specs of [sig-apps] and [sig-scheduling] that are not Conformance")
+		tables  = flag.String("tables", ".", "the folder of the tables")
 		reports = flag.String("reports", "", "keep what the tests print in this folder")
 	)
 	flag.StringVar(&p.e2e, "e2e", "", "use this e2e.test instead of building it")
 	flag.StringVar(&p.kviz, "kviz", "", "use this kviz instead of building it")
 	flag.Parse()
-	run, file, begins := focuses, "TABLE.md", head
+	run := focuses
 	if *others {
-		run, file, begins, p.beyond = beyond, "SCHEDULING.md", beyondHead, true
+		run, p.beyond = beyond, true
 	}
-	file = cmp.Or(*table, file)
 	chosen, err := choose(run, *only, *quick)
 	if err != nil {
 		return err
 	}
 	if err := p.build(ctx); err != nil {
-		return err
-	}
-	specs := p.specs
-	if *others {
-		specs = p.otherSpecs
-	}
-	all, err := specs(ctx)
-	if err != nil {
-		return err
-	}
-	rows, err := readTable(file)
-	if err != nil {
 		return err
 	}
 	dir := *reports
@@ -82,9 +69,32 @@ func run(ctx context.Context) error {
 	}
 	results, err := p.runAll(ctx, chosen, dir, *at)
 	if *quick {
-		return errors.Join(err, compare(rows, results))
+		rows, bad := readTable(filepath.Join(*tables, "TABLE.md"))
+		return errors.Join(err, bad, compare(rows, results))
 	}
-	return errors.Join(err, writeTable(file, begins, merge(run, all, rows, results))) // of the focuses that could be run
+	if !*others {
+		return errors.Join(err, enter(filepath.Join(*tables, "TABLE.md"), head, func() ([]string, error) { return p.specs(ctx) }, run, results))
+	}
+	for _, group := range slices.Sorted(maps.Keys(beyondTables)) {
+		if slices.ContainsFunc(chosen, func(f focus) bool { return f.sig == group }) {
+			begins := strings.ReplaceAll(beyondHead, "SIG", group)
+			err = errors.Join(err, enter(filepath.Join(*tables, beyondTables[group]), begins, func() ([]string, error) { return p.otherSpecs(ctx, group) }, run, results))
+		}
+	}
+	return err
+}
+
+// enter writes what was found into a table: a row for each of the specs, of those focuses that could be run.
+func enter(file, head string, specs func() ([]string, error), run []focus, results []result) error {
+	all, err := specs()
+	if err != nil {
+		return err
+	}
+	rows, err := readTable(file)
+	if err != nil {
+		return err
+	}
+	return writeTable(file, head, merge(run, all, rows, results))
 }
 
 // choose gives the focuses by name; without names those that are quick, or all.

@@ -79,14 +79,14 @@ func (p programs) labels() string {
 	return "--ginkgo.label-filter=Conformance"
 }
 
-// otherSpecs are the names of the specs of [sig-scheduling] that are not Conformance.
-func (p programs) otherSpecs(ctx context.Context) ([]string, error) {
+// otherSpecs are the names of a group's specs that are not Conformance.
+func (p programs) otherSpecs(ctx context.Context, group string) ([]string, error) {
 	dir, err := os.MkdirTemp("", "kviz-conformance-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	c := exec.CommandContext(ctx, p.e2e, "--ginkgo.dry-run", p.labels(), `--ginkgo.focus=\[sig-scheduling\]`, "--ginkgo.json-report=report.json", "--ginkgo.silence-skips")
+	c := exec.CommandContext(ctx, p.e2e, "--ginkgo.dry-run", p.labels(), `--ginkgo.focus=\[`+group+`\]`, "--ginkgo.json-report=report.json", "--ginkgo.silence-skips")
 	c.Dir = dir
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("list the specs: %w", err)

@@ -39,10 +39,13 @@ speed that is said: where a spec waits for the cluster for minutes, it runs fast
 // kubernetes is the version that go.mod names.
 const kubernetes = "v1.37.1"
 
-const beyondHead = `# Kubernetes' other [sig-scheduling] specs against kviz serve
+// beyondTables are the tables of the specs that are not Conformance, by group.
+var beyondTables = map[string]string{"sig-apps": "WORKLOADS.md", "sig-scheduling": "SCHEDULING.md"}
+
+const beyondHead = `# Kubernetes' other [SIG] specs against kviz serve
 
 Written by %[1]sgo run -C cluster/conformance . -beyond%[1]s; not to be edited. The end-to-end tests of Kubernetes %[2]s have %[3]d specs of
-[sig-scheduling] that are not Conformance: **%[4]d pass, %[5]d fail, %[6]d are left out**. Otherwise as in TABLE.md, which has those that are.
+[SIG] that are not Conformance: **%[4]d pass, %[5]d fail, %[6]d are left out**. Otherwise as in TABLE.md, which has those that are.
 `
 
 func writeTable(path, head string, rows []result) error {
