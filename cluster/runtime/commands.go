@@ -331,7 +331,7 @@ func cmdTrap(sh *shell, a []string) int {
 	if len(a) >= 2 && sh.c.run != nil && sh.c.run.process == sh.t.Process() {
 		for _, sig := range a[1:] {
 			if s := strings.TrimPrefix(sig, "SIG"); s == "TERM" || s == "15" {
-				sh.c.run.trap = a[0]
+				sh.c.run.trap, sh.c.run.funcs = a[0], sh.funcs
 			}
 		}
 	}

@@ -101,7 +101,8 @@ type running struct {
 	program Program      // of an image that has one; else nil
 	disk    *disk
 	serves  []int
-	trap    string          // what a script does on TERM
+	trap    string // what a script does on TERM
+	funcs   map[string]*function
 	meter   meter           // what its shells, and those of exec, use
 	in      *stdio.Input    // its standard input; at its end from the beginning where it is not open
 	term    *stdio.Terminal // of one that has a terminal; else nil

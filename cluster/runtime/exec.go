@@ -189,6 +189,7 @@ func init() { // not a composite literal: the commands refer to the table
 		"exec": func(sh *shell, a []string) int { sh.exited, sh.tail = true, true; return sh.exec(a) }, "tail": cmdTail, "ps": cmdPs,
 		"httpd": cmdListen, "nc": cmdListen, "python": cmdListen, "python3": cmdListen, "nginx": cmdListen,
 		"kubectl": cmdKubectl, "curl": cmdCurl, "wget": cmdWget, "nslookup": cmdNslookup, "kill": cmdKill,
+		"return": cmdReturn, "shift": cmdShift,
 	}
 }
 
@@ -206,7 +207,8 @@ func (sh *shell) exec(argv []string) int {
 		for i, a := range argv[1:] {
 			if strings.HasPrefix(a, "-") && strings.HasSuffix(a, "c") && i+2 < len(argv) {
 				child := *sh
-				child.exited, child.depth = false, sh.depth+1
+				child.exited, child.depth, child.funcs = false, sh.depth+1, map[string]*function{}
+				child.params = argv[min(i+4, len(argv)):] // the first is $0
 				return child.script(argv[i+2])
 			}
 		}
@@ -216,6 +218,9 @@ func (sh *shell) exec(argv []string) int {
 			return child.interact()
 		}
 		return child.script(sh.in.rest(sh.t))
+	}
+	if f := sh.funcs[argv[0]]; f != nil {
+		return sh.call(f, argv[1:])
 	}
 	if fn := builtins[name]; fn != nil {
 		return fn(sh, argv[1:])

@@ -64,6 +64,9 @@ func TestContainersBehave(t *testing.T) {
 		{"a file that is not there", runtime.ContainerConfig{Image: "busybox", Command: sh("cat < missing || echo no; echo once > out < missing; cat out; ! cat < missing; cat < missing; exit $?")}, "Error 1 at 0s", "", "sh: can't open missing: no such file no sh: can't open missing: no such file sh: can't open missing: no such file sh: can't open missing: no such file"},
 		{"a redirection that ends the shell", runtime.ContainerConfig{Image: "busybox", Command: sh("exec < missing; echo never")}, "Error 1 at 0s", "", "sh: can't open missing: no such file"},
 		{"a loop", runtime.ContainerConfig{Image: "busybox", Command: sh("n=0; while [ $n -lt 4 ]; do n=$((n+1)); sleep 5; done; echo done $n >&2")}, "Completed 0 at 20s", "", "done 4"},
+		{"a function", runtime.ContainerConfig{Image: "busybox", Command: sh("f() { echo $# $2 $@; for i in 1 2; do return 3; done; echo never; }; f a 'b c' d; echo $?; g() ( shift; echo $1 ); g x y")}, "Completed 0 at 0s", "", "3 b c a b c d 3 y"},
+		{"a function that calls itself", runtime.ContainerConfig{Image: "busybox", Command: sh("f() { f; }; f; echo never")}, "Error 2 at 40ms", "", "sh: can't fork: Resource temporarily unavailable"},
+		{"arguments of a script", runtime.ContainerConfig{Image: "busybox", Command: []string{"sh", "-c", "echo $1 $#", "name", "one", "two"}}, "Completed 0 at 0s", "", "one 2"},
 		{"a busy loop lets time pass", runtime.ContainerConfig{Image: "busybox", Command: sh("while true; do :; done")}, "runs", "", ""},
 		{"a script listens", runtime.ContainerConfig{Image: "busybox", Command: sh("echo up; httpd -f -p 80")}, "runs", "hello from web\n", "up"},
 		{"a command that is not there", runtime.ContainerConfig{Image: "busybox", Command: []string{"nosuch"}}, "StartError 128", "", ""},
@@ -132,6 +135,7 @@ func TestTerm(t *testing.T) {
 		{"sleep as PID 1 has no handler", runtime.ContainerConfig{Image: "busybox", Command: []string{"sleep", "1000"}}, 10 * time.Second, 137},
 		{"a script without a trap", runtime.ContainerConfig{Image: "busybox", Command: []string{"sh", "-c", "sleep 1000"}}, 10 * time.Second, 137},
 		{"a script with a trap", runtime.ContainerConfig{Image: "busybox", Command: []string{"sh", "-c", "trap 'sleep 3; exit 7' TERM; sleep 1000"}}, 3 * time.Second, 7},
+		{"a trap that calls a function", runtime.ContainerConfig{Image: "busybox", Command: []string{"sh", "-c", "_term(){ sleep 5; exit 143; }; trap _term SIGTERM; while true; do sleep 1; done"}}, 5 * time.Second, 143},
 		{"annotation", runtime.ContainerConfig{Image: "nginx", Behaviour: "serve 80; term 4s"}, 4 * time.Second, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,6 +46,7 @@ func (r *Runtime) runTrap(c *Container, causes []trace.ID) {
 	run.process.Go("trap "+short(c.ID), func(t *sim.Task) {
 		t.SetCauses(causes...)
 		sh := r.newShell(t, c, s, logWriter{c, r, false}, logWriter{c, r, true})
+		sh.funcs = run.funcs
 		code := sh.script(trap)
 		if c.run == run {
 			r.end(c, int32(code), reasonOf(int32(code)), "", causes, false)
@@ -65,7 +66,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 }
 
 // shell is a small POSIX shell inside a container: simple commands, ; && || !,
-// pipes run one after the other, if, while, until, for, redirections to files,
+// pipes run one after the other, if, while, until, for, functions, redirections to files,
 // variables, $(…) and $((…)). The commands are in exec.go.
 type shell struct {
 	r        *Runtime
@@ -78,12 +79,16 @@ type shell struct {
 	term     *stdio.Terminal // that its streams are; nil for none
 	meter    *meter          // shared with all shells of the container
 	words    int             // bytes of variables in the words of the current command
-	depth    int             // shells around it
-	lenient  bool            // of a probe or hook: see assumed
-	tail     bool            // the current command is the last one of a script
+	depth    int             // shells and functions around it
+	funcs    map[string]*function
+	params   []string // $1 and those that follow
+	size     int      // parts of the script
+	deep     int      // parts of the functions around it
+	lenient  bool     // of a probe or hook: see assumed
+	tail     bool     // the current command is the last one of a script
 	last     int
 	exited   bool
-	loop     int // 1 break, 2 continue
+	loop     int // 1 break, 2 continue, 3 return
 }
 
 func (r *Runtime) newShell(t *sim.Task, c *Container, s *Sandbox, out, err io.Writer) *shell {
@@ -98,7 +103,7 @@ func (r *Runtime) newShell(t *sim.Task, c *Container, s *Sandbox, out, err io.Wr
 	if c.run != nil {
 		m = &c.run.meter
 	}
-	return &shell{r: r, t: t, c: c, s: s, env: env, in: &input{}, out: out, err: err, meter: m}
+	return &shell{r: r, t: t, c: c, s: s, funcs: map[string]*function{}, env: env, in: &input{}, out: out, err: err, meter: m}
 }
 
 // input is what a command can read, once. Those that a command starts share it.
@@ -124,6 +129,7 @@ func (sh *shell) script(text string) int {
 		fmt.Fprintf(sh.err, "sh: %v\n", err)
 		return 2
 	}
+	sh.size = parts(text)
 	for i, s := range list {
 		if sh.exited || sh.loop != 0 {
 			break
@@ -285,6 +291,8 @@ func (sh *shell) command(cmd syntax.Command) {
 		sh.while(c)
 	case *syntax.ForClause:
 		sh.forEach(c)
+	case *syntax.FuncDecl:
+		sh.funcs[c.Name.Value], sh.last = &function{c.Body, sh.size}, 0
 	default:
 		fmt.Fprintf(sh.err, "sh: this shell is simulated and does not know %T\n", cmd)
 		sh.last = 2
@@ -349,6 +357,9 @@ func (sh *shell) while(c *syntax.WhileClause) {
 
 func (sh *shell) loopEnds() bool {
 	l := sh.loop
+	if l == returning {
+		return true
+	}
 	sh.loop = 0
 	return l == 1 || sh.exited
 }
@@ -412,6 +423,9 @@ type environ struct{ sh *shell }
 func (e environ) Get(name string) expand.Variable {
 	if name == "RANDOM" && e.sh.c != nil {
 		return expand.Variable{Set: true, Kind: expand.String, Str: fmt.Sprint(e.sh.r.rand.IntN(1 << 15))}
+	}
+	if v, ok := e.sh.param(name); ok {
+		return v
 	}
 	if name == "?" {
 		return expand.Variable{Set: true, Kind: expand.String, Str: fmt.Sprint(e.sh.last)}
