@@ -168,30 +168,24 @@ func (s *State) Family(uid, resource string) *Family {
 	return &Family{Resource: resource}
 }
 
-// ChildrenFrom lists up to n of the objects of a resource that an owner has, by namespace and name,
-// those after the one called after ("" for the first).
-func (s *State) ChildrenFrom(uid, resource, after string, n int) []*Object {
-	prefix := uid + "\x00" + resource + "\x00"
-	return s.window(s.owned, prefix, after, n)
+// ChildrenOf lists the first n objects of a resource that an owner has, by namespace and name.
+func (s *State) ChildrenOf(uid, resource string, n int) []*Object {
+	return s.first(s.owned, uid+"\x00"+resource+"\x00", n)
 }
 
 // Unsettled lists up to n of the objects of a resource that are on their way in an owner's family: pods that are not Ready (of a
 // Job: that have not succeeded), Jobs that are not over, claims that are not bound; by stage, then by namespace and name.
 func (s *State) Unsettled(uid, resource string, n int) []*Object {
-	return s.window(s.unsettled, uid+"\x00"+resource+"\x00", "", n)
+	return s.first(s.unsettled, uid+"\x00"+resource+"\x00", n)
 }
 
 // UnsettledIn is [State.Unsettled] of one stage.
 func (s *State) UnsettledIn(uid, resource string, in Stage, n int) []*Object {
-	return s.window(s.unsettled, unsettledPrefix(uid, resource, in), "", n)
+	return s.first(s.unsettled, unsettledPrefix(uid, resource, in), n)
 }
 
-func (s *State) window(t table[string, string], prefix, after string, n int) (out []*Object) {
-	start := prefix
-	if after != "" {
-		start += after + "\x01"
-	}
-	t.from(start, func(k, key string) bool {
+func (s *State) first(t table[string, string], prefix string, n int) (out []*Object) {
+	t.from(prefix, func(k, key string) bool {
 		if len(out) == n || !strings.HasPrefix(k, prefix) {
 			return false
 		}
@@ -202,9 +196,6 @@ func (s *State) window(t table[string, string], prefix, after string, n int) (ou
 	})
 	return out
 }
-
-// After is what [State.ChildrenFrom] takes to go on behind an object.
-func After(o *Object) string { return o.Namespace() + "\x00" + o.Name() }
 
 func unsettledPrefix(uid, resource string, in Stage) string {
 	return uid + "\x00" + resource + "\x00" + string(rune('a'+in)) + "\x00"

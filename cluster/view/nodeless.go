@@ -25,7 +25,7 @@ func (s *State) Nodeless(o *Object, most int) (list []Nodeless) {
 		return nil
 	}
 	has := map[string]bool{}
-	for _, p := range s.ChildrenFrom(o.UID, "pods", "", 4*most) {
+	for _, p := range s.ChildrenOf(o.UID, "pods", 4*most) {
 		if pod, ok := p.Value.(*corev1.Pod); ok {
 			has[TargetOf(pod)] = true
 		}

@@ -213,7 +213,7 @@ func (s *State) rolloutOfDeployment(o *Object, d *appsv1.Deployment) *Rollout {
 		}
 	}
 	var late int32
-	for _, c := range s.ChildrenFrom(o.UID, "replicasets", "", 1000) {
+	for _, c := range s.ChildrenOf(o.UID, "replicasets", 1000) {
 		rs, ok := c.Value.(*appsv1.ReplicaSet)
 		if !ok {
 			continue
@@ -330,7 +330,7 @@ func (s *State) ofPods(r *Rollout, o *Object, newest string, updated int, counts
 
 // controllerRevisions are the templates that a StatefulSet or DaemonSet has had, the newest first.
 func (s *State) controllerRevisions(o *Object) (all []*appsv1.ControllerRevision) {
-	for _, c := range s.ChildrenFrom(o.UID, "controllerrevisions", "", 1000) {
+	for _, c := range s.ChildrenOf(o.UID, "controllerrevisions", 1000) {
 		if v, ok := c.Value.(*appsv1.ControllerRevision); ok {
 			all = append(all, v)
 		}

@@ -77,7 +77,11 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 	}
 	sort.SliceStable(list, func(i, j int) bool { return !system(list[i]) && system(list[j]) })
 	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return kind(o, narrow) + " " + o.Ref.Key() })
-	for _, o := range list {
+	for i, o := range list {
+		if i > f.Rows { // it is counted, not drawn
+			out = append(out, entry{})
+			continue
+		}
 		have, want := replicas(o)
 		st := theme.Good
 		if have != want {

@@ -199,7 +199,7 @@ func (t *tree) sets(o *view.Object, fam *view.Family) (list []twig) {
 	}
 	id := foldOf(o, fam.Resource)
 	var older []twig
-	for _, c := range t.f.S.ChildrenFrom(o.UID, fam.Resource, "", mostTwigs) {
+	for _, c := range t.f.S.ChildrenOf(o.UID, fam.Resource, mostTwigs) {
 		if !shown[c.Name()] && (t.way[c] || t.p.open[id] > 0) {
 			older = append(older, t.of(c, nil, grid.Span{Text: "  revision " + c.Meta().GetAnnotations()[revisionAnnotation], Style: theme.Muted}))
 		}
@@ -232,7 +232,7 @@ func standing(rev view.Revision) []grid.Span {
 
 // revisions are the templates of a StatefulSet or DaemonSet, the newest first.
 func (t *tree) revisions(o *view.Object, fam *view.Family) (list []twig) {
-	all := t.f.S.ChildrenFrom(o.UID, fam.Resource, "", mostTwigs)
+	all := t.f.S.ChildrenOf(o.UID, fam.Resource, mostTwigs)
 	number := func(c *view.Object) int64 {
 		if v, ok := c.Value.(*appsv1.ControllerRevision); ok {
 			return v.Revision
@@ -263,7 +263,7 @@ func (t *tree) members(o *view.Object, fam *view.Family) (list []twig) {
 	room := t.room + t.p.open[id]
 	var all []*view.Object
 	if fam.Total <= room {
-		all = t.f.S.ChildrenFrom(o.UID, fam.Resource, "", room)
+		all = t.f.S.ChildrenOf(o.UID, fam.Resource, room)
 	} else {
 		all = t.chosen(o, fam, room-1)
 	}
@@ -303,7 +303,7 @@ func (t *tree) chosen(o *view.Object, fam *view.Family, n int) (all []*view.Obje
 	}
 	add(t.f.S.Unsettled(o.UID, fam.Resource, n), any)
 	if o.Ref.Kind != "Job" || t.p.open[foldOf(o, fam.Resource)] > 0 { // of a Job its indexes say what is over
-		add(t.f.S.ChildrenFrom(o.UID, fam.Resource, "", n), any)
+		add(t.f.S.ChildrenOf(o.UID, fam.Resource, n), any)
 	}
 	return all
 }
