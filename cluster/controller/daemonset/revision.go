@@ -153,9 +153,11 @@ func (l *look) dedup(same []*appsv1.ControllerRevision) (*appsv1.ControllerRevis
 // truncate deletes the oldest revisions that no pod is of, as many as there are more than
 // the limit (cleanupHistory).
 func (l *look) truncate(old []*appsv1.ControllerRevision) error {
-	on, err := l.byNode(true)
-	if err != nil {
-		return fmt.Errorf("couldn't get node to daemon pod mapping for daemon set %q: %w", l.ds.Name, err)
+	limit := *l.ds.Spec.RevisionHistoryLimit
+	over := len(old) - int(limit)
+	on, err := l.byNode(over > 0) // also where nothing goes: it claims the pods
+	if err != nil || over <= 0 {
+		return err
 	}
 	live := map[string]bool{}
 	for _, list := range on {
@@ -169,6 +171,5 @@ func (l *look) truncate(old []*appsv1.ControllerRevision) error {
 			idle = append(idle, rev)
 		}
 	}
-	limit := *l.ds.Spec.RevisionHistoryLimit
-	return l.history.Delete(l.run, idle, len(old)-int(limit), limit)
+	return l.history.Delete(l.run, idle, over, limit)
 }

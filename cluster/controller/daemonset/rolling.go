@@ -15,15 +15,16 @@ func (l *look) roll() error {
 	if err != nil {
 		return err
 	}
-	desired := 0
+	desired, names := 0, slices.Collect(maps.Keys(on))
 	for _, n := range l.all {
 		if n.should {
 			desired++
 			if _, ok := on[n.Name]; !ok {
-				on[n.Name] = nil // counts, also without a pod
+				names = append(names, n.Name) // counts, also without a pod
 			}
 		}
 	}
+	slices.Sort(names)
 	unavailable, err := util.UnavailableCount(l.ds, desired)
 	if err != nil {
 		return fmt.Errorf("invalid value for MaxUnavailable: %w", err)
@@ -36,9 +37,9 @@ func (l *look) roll() error {
 		unavailable = 1 // else there would never be an update
 	}
 	if surge == 0 {
-		return l.carryOut(l.replace(on, unavailable))
+		return l.carryOut(l.replace(on, names, unavailable))
 	}
-	p, err := l.surge(on, surge, desired)
+	p, err := l.surge(on, names, surge, desired)
 	if err != nil {
 		return err
 	}
@@ -66,10 +67,10 @@ func (l *look) pair(here []*corev1.Pod) (newest, old *corev1.Pod, ok bool) {
 
 // replace deletes old pods, those first that are not available anyway. The next run makes
 // new ones in their places.
-func (l *look) replace(on map[string][]*corev1.Pod, most int) plan {
+func (l *look) replace(on map[string][]*corev1.Pod, names []string, most int) plan {
 	var useless, good []string
 	away := 0
-	for _, node := range slices.Sorted(maps.Keys(on)) {
+	for _, node := range names {
 		newest, old, ok := l.pair(on[node])
 		switch {
 		case !ok, (old == nil) == (newest == nil): // the next run prunes or makes one
@@ -88,15 +89,15 @@ func (l *look) replace(on map[string][]*corev1.Pod, most int) plan {
 	n := min(max(most-away, 0), len(good))
 	return plan{
 		delete: append(useless, good[:n]...),
-		why:    fmt.Sprintf("%d of %d nodes have no available pod, maxUnavailable is %d, pods of an old revision can be replaced", away, len(on), most),
+		why:    fmt.Sprintf("%d of %d nodes have no available pod, maxUnavailable is %d, pods of an old revision can be replaced", away, len(names), most),
 	}
 }
 
 // surge makes new pods beside old ones, and deletes the old where the new are available.
-func (l *look) surge(on map[string][]*corev1.Pod, most, desired int) (p plan, err error) {
+func (l *look) surge(on map[string][]*corev1.Pod, names []string, most, desired int) (p plan, err error) {
 	var useless, good, leaving []string // nodes to get a new pod; pods of nodes that are to have none
 	extra, available := 0, 0
-	for _, name := range slices.Sorted(maps.Keys(on)) {
+	for _, name := range names {
 		newest, old, ok := l.pair(on[name])
 		if !ok {
 			extra++

@@ -2,6 +2,7 @@ package daemonset
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,9 @@ type look struct {
 	selector labels.Selector
 	all      []node
 	byName   map[string]int // where in all a node is
+
+	mine []*corev1.Pod            // as they were claimed last
+	on   map[string][]*corev1.Pod // them, by node, see byNode
 
 	hash       string // of the newest revision
 	generation *int64 // of the template, as very old pods say it
@@ -119,13 +123,17 @@ func (l *look) claim() ([]*corev1.Pod, error) {
 }
 
 // byNode gives the pods that are on a node, or can go nowhere else; those that have ended and
-// are being deleted only with gone (getNodesToDaemonPods).
+// are being deleted only with gone (getNodesToDaemonPods). The map is not to be changed: most often
+// it is the same again.
 func (l *look) byNode(gone bool) (map[string][]*corev1.Pod, error) {
 	list, err := l.claim()
 	if err != nil {
 		return nil, fmt.Errorf("couldn't get node to daemon pod mapping for daemon set %q: %w", l.ds.Name, err)
 	}
-	on := map[string][]*corev1.Pod{}
+	if !gone && l.on != nil && slices.Equal(list, l.mine) {
+		return l.on, nil
+	}
+	on := make(map[string][]*corev1.Pod, len(l.all))
 	for _, pod := range list {
 		if !gone && pods.Terminal(pod) && pod.DeletionTimestamp != nil {
 			continue
@@ -133,6 +141,9 @@ func (l *look) byNode(gone bool) (map[string][]*corev1.Pod, error) {
 		if node, err := util.GetTargetNodeName(pod); err == nil {
 			on[node] = append(on[node], pod)
 		}
+	}
+	if !gone {
+		l.mine, l.on = list, on
 	}
 	return on, nil
 }
