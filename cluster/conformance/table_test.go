@@ -98,7 +98,7 @@ func TestEveryFocusIsReachable(t *testing.T) {
 			t.Errorf("%s is left out: %s", spec, why)
 		}
 	}
-	if why := reasonOf(focuses, "[sig-apps] StatefulSet should work [Conformance]"); why != "its controller is not simulated yet" {
-		t.Errorf("StatefulSet: %q", why)
+	if why := reasonOf(focuses, "[sig-network] Netpol should work"); why != "the group is not run yet" {
+		t.Errorf("Netpol: %q", why)
 	}
 }

@@ -65,6 +65,7 @@ func TestContainersBehave(t *testing.T) {
 		{"a redirection that ends the shell", runtime.ContainerConfig{Image: "busybox", Command: sh("exec < missing; echo never")}, "Error 1 at 0s", "", "sh: can't open missing: no such file"},
 		{"a loop", runtime.ContainerConfig{Image: "busybox", Command: sh("n=0; while [ $n -lt 4 ]; do n=$((n+1)); sleep 5; done; echo done $n >&2")}, "Completed 0 at 20s", "", "done 4"},
 		{"a function", runtime.ContainerConfig{Image: "busybox", Command: sh("f() { echo $# $2 $@; for i in 1 2; do return 3; done; echo never; }; f a 'b c' d; echo $?; g() ( shift; echo $1 ); g x y")}, "Completed 0 at 0s", "", "3 b c a b c d 3 y"},
+		{"a function of a subshell", runtime.ContainerConfig{Image: "busybox", Command: sh("(f() { :; }; f && echo inside); f; echo $?")}, "Completed 0 at 0s", "", "inside sh: f: not found 127"},
 		{"a function that calls itself", runtime.ContainerConfig{Image: "busybox", Command: sh("f() { f; }; f; echo never")}, "Error 2 at 40ms", "", "sh: can't fork: Resource temporarily unavailable"},
 		{"arguments of a script", runtime.ContainerConfig{Image: "busybox", Command: []string{"sh", "-c", "echo $1 $#", "name", "one", "two"}}, "Completed 0 at 0s", "", "one 2"},
 		{"a busy loop lets time pass", runtime.ContainerConfig{Image: "busybox", Command: sh("while true; do :; done")}, "runs", "", ""},

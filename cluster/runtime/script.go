@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -283,6 +284,7 @@ func (sh *shell) command(cmd syntax.Command) {
 		sh.stmts(c.Stmts)
 	case *syntax.Subshell:
 		child := *sh
+		child.funcs = maps.Clone(sh.funcs)
 		child.stmts(c.Stmts)
 		sh.last = child.last
 	case *syntax.IfClause:
