@@ -99,11 +99,8 @@ func (s *State) dnsOf(pod *corev1.Pod) (name, why string) {
 		return "", "does not exist, so the pod has no DNS name of its own"
 	}
 	v, ok := svc.Value.(*corev1.Service)
-	switch {
-	case !ok:
+	if !ok {
 		return "", ""
-	case v.Spec.ClusterIP != corev1.ClusterIPNone:
-		return "", "is not headless (clusterIP: None), so the pod has no DNS name of its own"
 	}
 	name = fmt.Sprintf("%s.%s.%s.svc.%s", pod.Spec.Hostname, v.Name, v.Namespace, clusterDomain)
 	if !podReady(pod) && !v.Spec.PublishNotReadyAddresses {
