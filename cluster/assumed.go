@@ -17,10 +17,10 @@ import (
 // warnings are what the cluster warns the writer of an object of: the parts that nothing
 // acts on, and what is assumed of images that it does not know. It repeats nothing that
 // old has too.
-func warnings(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string {
-	all := inert.Written(gk, subresource, obj, old)
+func warnings(gk schema.GroupKind, subresource string, obj, old runtime.Object) (unacted, all []string) {
+	unacted = inert.Written(gk, subresource, obj, old)
 	if subresource != "" {
-		return all
+		return unacted, nil
 	}
 	had := map[string]bool{}
 	for _, a := range assumedOf(old) {
@@ -37,7 +37,7 @@ func warnings(gk schema.GroupKind, subresource string, obj, old runtime.Object) 
 			break
 		}
 	}
-	return all
+	return unacted, all
 }
 
 // maxAssumed is how many assumptions one write is warned of.

@@ -46,7 +46,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	nodes := newNodes(k, components, servers, net, podCIDRs(cfg.Nodes), cfg.Light)
 	nodes.scheduler = program.Config{Limits: cfg.Limits}
 	servers.like = apiserver.Config{
-		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: warnings,
+		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: newNotSimulated(k, servers),
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
 	slow, each := queueDelays{}, controller.NewControllers()

@@ -6,6 +6,8 @@ import (
 
 	"kviz/cluster/apiserver/request"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
@@ -16,7 +18,7 @@ import (
 // Whoever writes a template with a field that nothing acts on is warned; whoever then scales the object, by
 // whichever patch, is not warned of it again.
 func TestScalingIsNotWarnedOf(t *testing.T) {
-	run(t, Config{Inert: inert.Written}, func(w *world, task *sim.Task) {
+	run(t, Config{Inert: warns{}}, func(w *world, task *sim.Task) {
 		scale := func(r client.Resource, sub string, pt types.PatchType, body string) []string {
 			resp := w.ask(task, &request.Request{
 				Verb: "patch", Resource: r.GroupVersionResource, Namespace: "default", Name: "web", Subresource: sub, PatchType: pt, Patch: []byte(body), FieldManager: "test", Force: true,
@@ -55,3 +57,12 @@ func TestScalingIsNotWarnedOf(t *testing.T) {
 		}
 	})
 }
+
+// warns knows what nothing acts on, and notes it nowhere.
+type warns struct{}
+
+func (warns) Warnings(gk schema.GroupKind, subresource string, obj, old runtime.Object) (unacted, assumed []string) {
+	return inert.Written(gk, subresource, obj, old), nil
+}
+func (warns) Whole(gk schema.GroupKind) bool           { return inert.Whole(gk) }
+func (warns) Note(*sim.Task, runtime.Object, []string) {}

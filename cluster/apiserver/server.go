@@ -17,8 +17,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotaconfig "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
 	kmsservice "k8s.io/kms/pkg/service"
 	psaconfig "k8s.io/pod-security-admission/admission/api"
@@ -108,11 +106,10 @@ type Config struct {
 	Webhooks webhook.Servers
 	// Provider is the simulated identity provider; nil where there is none.
 	Provider *idp.Provider
-	// Inert says, in a sentence each, which parts of a write nothing in the cluster acts
-	// on. It is given the kind, the subresource ("pods/resize", or ""), the object and its
-	// previous state, which is nil for a new one. The writer gets the sentences as
-	// warnings. Inert is nil where everything is acted on, or where that is unknown.
-	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
+	// Inert knows on which parts of a write nothing in the cluster acts: the writer gets
+	// warnings of it, and others an Event. It is nil where everything is acted on, or where
+	// that is unknown.
+	Inert handlers.Inert
 	// Kubelets are the nodes' kubelets, for logs and exec; nil where there are none.
 	Kubelets handlers.Kubelets
 	// Dial opens a connection from the server's machine to an address of the cluster's

@@ -4,8 +4,9 @@
 // until they are bound, and nobody binds them).
 //
 // Kubernetes has no such list: something acts on everything that it serves. Here each row
-// becomes a Warning in the response to a write of such an object, a line of kviz why, and
-// a line of the object pane, so that nobody looks for a mistake of their own. Whoever
+// becomes a Warning in the response to a write of such an object, an Event NotSimulated
+// about it, so that kubectl describe tells those who did not write it, a line of kviz why, and
+// a line of the object pane: nobody is to look for a mistake of their own. Whoever
 // implements something removes its row from kinds.go or fields.go; the test then asks
 // which component acts on it.
 //
@@ -38,6 +39,9 @@ type Row struct {
 	// happens anyway: defaults, for the most part.
 	Unless []string
 }
+
+// Whole reports whether nothing acts on a kind as a whole, or one component alone does.
+func Whole(gk schema.GroupKind) bool { return byKind[KindOf(gk)] != nil }
 
 var (
 	byKind        = index(Kinds)

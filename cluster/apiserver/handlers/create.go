@@ -47,6 +47,7 @@ func (h *Handlers) createObject(c *Call, in decoded) *request.Response {
 		made, err := c.finish(h.createOnce(c, in))
 		if err == nil {
 			h.awaitNames(c)
+			h.noteInert(c, made.Object, nil)
 			r := c.answer(made)
 			r.Created = true
 			return r

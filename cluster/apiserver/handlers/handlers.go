@@ -55,9 +55,7 @@ type Handlers struct {
 	// Components tells how the other parts of the control plane are, by name; nil where
 	// nobody knows.
 	Components func() []ComponentHealth
-	// Inert are the sentences that say which parts of a write nothing acts on; nil where that
-	// is unknown.
-	Inert func(gk schema.GroupKind, subresource string, obj, old runtime.Object) []string
+	Inert      Inert // nil where that is unknown
 
 	// The modelled time of decoding, and of admission.
 	DecodeTime, AdmissionTime time.Duration
@@ -88,6 +86,7 @@ type Call struct {
 	User authn.User
 
 	allocation *service.Allocation // what the round has taken for its Service; nil where that is nothing
+	inert      []string            // what of it nothing acts on, for those who did not write it
 }
 
 type (

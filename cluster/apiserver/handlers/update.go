@@ -51,6 +51,7 @@ func (h *Handlers) update(c *Call) *request.Response {
 	c.Pause(h.AdmissionTime)
 	var made written
 	err := h.repeat(c, func(live bool) (err error) {
+		c.inert = nil
 		made, err = c.finish(h.updateOnce(c, updated, meant, live))
 		return err
 	})
@@ -60,6 +61,7 @@ func (h *Handlers) update(c *Call) *request.Response {
 	if err != nil {
 		return &request.Response{Err: err}
 	}
+	h.noteInert(c, made.Object, made.Object)
 	return c.answer(made)
 }
 

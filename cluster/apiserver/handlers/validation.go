@@ -226,33 +226,44 @@ func (j *judged) declare(errs field.ErrorList) field.ErrorList {
 // warn collects the warnings that go with the answer; components of this
 // process would not read them.
 func (h *Handlers) warn(c *Call, obj, old runtime.Object, sub string) {
-	if !c.Req.System {
-		c.Warnings = append(c.Warnings, request.Offload(&c.Scope, "the warnings", h.warnings, judged{kind: c.Kind, sub: sub, asked: c.Req.Subresource, obj: obj, old: old})...)
+	j := judged{kind: c.Kind, sub: sub, asked: c.Req.Subresource, obj: obj, old: old}
+	if c.Req.System {
+		h.warnComponent(c, j)
+		return
 	}
+	w := request.Offload(&c.Scope, "the warnings", h.warnings, j)
+	c.Warnings = append(c.Warnings, w.all...)
+	c.inert = w.inert
 }
+
+// warned is what the writer of an object is warned of, and which of it is of something that
+// nothing acts on.
+type warned struct{ all, inert []string }
 
 // warnings are of what nothing in the cluster will act on, and those of the kind's strategy.
 // A status is written by who acts, and the strategies of statuses warn of nothing.
-func (h *Handlers) warnings(j judged) (all []string) {
+func (h *Handlers) warnings(j judged) (w warned) {
 	if h.Inert != nil && j.kind.Custom == nil && j.asked != "status" {
 		part := ""
 		if j.asked != "" {
 			part = j.kind.GroupVersionResource.Resource + "/" + j.asked
 		}
-		all = h.Inert(j.kind.GroupKind(), part, j.obj, j.old)
+		inert, assumed := h.Inert.Warnings(j.kind.GroupKind(), part, j.obj, j.old)
+		w = warned{append(slices.Clip(inert), assumed...), inert}
 	}
 	st := j.kind.Strategy
 	if st.Warn == nil {
-		return all
+		return w
 	}
 	warn, ok := st.SubWarn[j.sub]
 	if !ok {
 		if j.sub == "status" {
-			return all
+			return w
 		}
 		warn = st.Warn
 	}
-	return append(slices.Clip(all), warn(j.obj, j.old)...)
+	w.all = append(slices.Clip(w.all), warn(j.obj, j.old)...)
+	return w
 }
 
 // pathSegment is what every name must obey, to fit in a URL.
