@@ -92,13 +92,39 @@ func TestResultsAreReadFromTheReport(t *testing.T) {
 }
 
 func TestEveryFocusIsReachable(t *testing.T) {
-	for _, f := range focuses {
-		spec := "[" + f.sig + "] " + f.name + " should work [Conformance]"
-		if why := reasonOf(focuses, spec); why != "" {
-			t.Errorf("%s is left out: %s", spec, why)
+	for _, run := range [][]focus{focuses, beyond} {
+		for _, f := range run {
+			spec := "[" + f.sig + "] " + f.name + " should work"
+			if why := reasonOf(run, spec); why != "" {
+				t.Errorf("%s is left out: %s", spec, why)
+			}
+			if beyondTables[f.sig] == "" && &run[0] == &beyond[0] {
+				t.Errorf("%s has no table for what is not Conformance", f.sig)
+			}
 		}
 	}
-	if why := reasonOf(focuses, "[sig-network] Netpol should work"); why != "the group is not run yet" {
-		t.Errorf("Netpol: %q", why)
+	if why := reasonOf(focuses, "[sig-storage] Volumes should work [Conformance]"); why != "the group is not run yet" {
+		t.Errorf("Volumes: %q", why)
+	}
+}
+
+// Of the Conformance specs of the workloads none is left out, and none fails.
+func TestEveryWorkloadPasses(t *testing.T) {
+	rows, err := readTable("TABLE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, r := range rows {
+		if sig(r.spec) != "sig-apps" {
+			continue
+		}
+		n++
+		if r.state != passes {
+			t.Errorf("%s: %s, %s", r.spec, r.state, r.reason)
+		}
+	}
+	if n != 60 {
+		t.Errorf("%d specs of sig-apps, want 60", n)
 	}
 }
