@@ -10,6 +10,7 @@ import (
 
 	"kviz/assets"
 	"kviz/cluster"
+	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/lessons"
 	"kviz/tui"
@@ -187,10 +188,10 @@ var scenarios = []tui.Scenario{
 	{Name: "node lost", Means: "a node loses power: Lease, taint, eviction, new pods", Line: "kubectl apply -f manifests/hello.yaml; kviz fault stop node/node-2"},
 	{Name: "ssd", Means: "a scheduling decision: label, resources, taint, score, bind", Line: "bash manifests/scheduler/ssd.sh"},
 	{Name: "empty node", Means: "a node joins, nothing moves; then the descheduler evicts", Line: "bash manifests/scheduler/empty-node.sh"},
-	{Name: "rollout", Means: "one rollout ends well, the next stalls: its image is not there", Line: "bash manifests/scenarios/rollout.sh"},
-	{Name: "ordered update", Means: "a StatefulSet, from the highest ordinal down to the partition", Line: "bash manifests/scenarios/ordered.sh"},
-	{Name: "failing indexes", Means: "a Job: two indexes fail, are tried again, and given up", Line: "bash manifests/scenarios/indexes.sh"},
-	{Name: "tick", Means: "a CronJob: a Job a minute, suspended, and what it missed", Line: "bash manifests/scenarios/tick.sh"},
+	{Name: "rollout", Means: "one rollout ends well, the next stalls: its image is not there", Line: "bash manifests/scenarios/rollout.sh", Shows: trace.Ref{Kind: "Deployment", Namespace: "default", Name: "shop"}},
+	{Name: "ordered update", Means: "a StatefulSet, from the highest ordinal down to the partition", Line: "bash manifests/scenarios/ordered.sh", Shows: trace.Ref{Kind: "StatefulSet", Namespace: "default", Name: "db"}},
+	{Name: "failing indexes", Means: "a Job: two indexes fail, are tried again, and given up", Line: "bash manifests/scenarios/indexes.sh", Shows: trace.Ref{Kind: "Job", Namespace: "default", Name: "indexes"}},
+	{Name: "tick", Means: "a CronJob: a Job a minute, suspended, and what it missed", Line: "bash manifests/scenarios/tick.sh", Shows: trace.Ref{Kind: "CronJob", Namespace: "default", Name: "tick"}},
 }
 
 // ready waits until the cluster is up.

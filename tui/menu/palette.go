@@ -55,7 +55,7 @@ func Palette(e Everything) overlay.Overlay {
 		add(overlay.Item{Label: "create " + c.Kind, Note: c.Line, Do: action.Scenario(c.Line)})
 	}
 	for _, s := range e.Scenarios {
-		add(overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Do: action.Scenario(s.Line)})
+		add(overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Do: s.do()})
 	}
 	if e.Recordings {
 		add(overlay.Item{Label: "open a recording", Note: "leave this cluster and watch a run that was saved", Do: action.Recordings})

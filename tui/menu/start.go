@@ -3,6 +3,7 @@ package menu
 import (
 	"fmt"
 
+	"kviz/cluster/trace"
 	"kviz/tui/action"
 	"kviz/tui/keymap"
 	"kviz/tui/overlay"
@@ -12,7 +13,16 @@ import (
 type Scenario struct {
 	Name  string
 	Means string
-	Line  string // the console line that runs it
+	Line  string    // the console line that runs it
+	Shows trace.Ref // what the object pane shows meanwhile; zero where the map tells it
+}
+
+// do runs the scenario, with what it is about in sight.
+func (s Scenario) do() action.Action {
+	if s.Shows.Name == "" {
+		return action.Scenario(s.Line)
+	}
+	return action.All{action.Scenario(s.Line), action.Show{Ref: s.Shows}}
 }
 
 // Start is the start screen. It offers lessons, of which so many are done, scenarios and
@@ -49,7 +59,7 @@ func Start(done, lessons int, scenarios []Scenario, recordings bool) overlay.Ove
 func Scenarios(list []Scenario) overlay.Overlay {
 	p := &overlay.Picker{Title: "Scenarios", Search: true}
 	for _, s := range list {
-		p.Items = append(p.Items, overlay.Item{Label: s.Name, Note: s.Means, Detail: s.Means, Do: action.Scenario(s.Line)})
+		p.Items = append(p.Items, overlay.Item{Label: s.Name, Note: s.Means, Detail: s.Means, Do: s.do()})
 	}
 	return p
 }
