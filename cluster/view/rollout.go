@@ -231,7 +231,7 @@ func (s *State) rolloutOfDeployment(o *Object, d *appsv1.Deployment) *Rollout {
 		if rev.Current {
 			r.Updated += rev.Total
 		}
-		if l := lossIn(f); l != nil && rev.Desired > 0 && (r.Lost == nil || l.At > r.Lost.At) {
+		if l := lossIn(f); l != nil && rev.Ready < rev.Desired && (r.Lost == nil || l.At > r.Lost.At) {
 			r.Lost = l
 		}
 		r.Revisions = append(r.Revisions, rev)
@@ -308,6 +308,9 @@ func (s *State) rolloutOfDaemonSet(o *Object, v *appsv1.DaemonSet) *Rollout {
 func (s *State) ofPods(r *Rollout, o *Object, newest string, updated int, counts bool, late int) {
 	f := s.Family(o.UID, "pods")
 	r.Total, r.Available, r.Terminating, r.Updated, r.Lost = f.Active(), f.In(Ready), f.In(Terminating), updated, lossIn(f)
+	if r.Available >= r.Wanted {
+		r.Lost = nil
+	}
 	if counts {
 		r.Available = max(r.Available-late, 0)
 	}

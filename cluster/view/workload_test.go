@@ -263,6 +263,28 @@ func TestRolloutTellsWhoBrokeIt(t *testing.T) {
 	}
 }
 
+// What was lost is told for as long as it is missing: not where fewer are wanted now.
+func TestALossIsToldWhileItIsMissing(t *testing.T) {
+	f := newFolding()
+	f.write("kubectl", rolledOut(2, "0", "1", 1), false)
+	f.write("x", replicaSet("web-1", 1, 2), false)
+	for _, name := range []string{"a", "b"} {
+		f.write("kubelet/node-1", podIn(name, view.Ready, controlledBy("ReplicaSet", "web-1")), false)
+	}
+	f.write("kubectl", podIn("a", view.Terminating, controlledBy("ReplicaSet", "web-1")), false)
+	look := func() (string, bool) {
+		return f.b.Live().Rollout(f.b.Live().Object("deployments", "demo", "web")).Says()
+	}
+	if got, good := look(); got != "held, though a was deleted by kubectl" || !good {
+		t.Errorf("one is gone: %q (%t)", got, good)
+	}
+	f.write("kubectl", rolledOut(1, "0", "1", 1), false)
+	f.write("x", replicaSet("web-1", 1, 1), false)
+	if got, good := look(); got != "held: at most 1 are there, at least 0 are available" || !good {
+		t.Errorf("no more are wanted: %q (%t)", got, good)
+	}
+}
+
 // Old ReplicaSets are counted, not listed.
 func TestOldReplicaSetsAreFolded(t *testing.T) {
 	f := newFolding()
