@@ -32,6 +32,7 @@ type Rollout struct {
 	Available   int
 	Updated     int // pods of the newest template
 	Terminating int // pods on their way out: they count as neither
+	Misplaced   int // pods of a DaemonSet on nodes that would get none now, such as a lost one: they count as neither
 	Revisions   []Revision
 	Older       int // further revisions, without pods
 	Lost        *Loss
@@ -300,6 +301,13 @@ func (s *State) rolloutOfDaemonSet(o *Object, v *appsv1.DaemonSet) *Rollout {
 		late = int(v.Status.NumberReady - v.Status.NumberAvailable)
 	}
 	s.ofPods(r, o, newest, int(v.Status.UpdatedNumberScheduled), late > 0, late)
+	if r.Misplaced = min(int(v.Status.NumberMisscheduled), r.Total); r.Misplaced > 0 {
+		r.Total -= r.Misplaced
+		r.Available = min(r.Available, int(v.Status.NumberAvailable)) // which counts none of them
+		if r.Available >= r.Wanted {
+			r.Lost = nil
+		}
+	}
 	return r
 }
 

@@ -285,6 +285,25 @@ func TestALossIsToldWhileItIsMissing(t *testing.T) {
 	}
 }
 
+// The pod of a DaemonSet on a lost node stays, and counts neither as one too many nor as one that is missing.
+func TestAMisplacedDaemonCountsAsNeither(t *testing.T) {
+	f := newFolding()
+	ds := daemons(func(ds *appsv1.DaemonSet) {
+		ds.TypeMeta, ds.ObjectMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, meta("log")
+		ds.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: pointer(intstr.FromInt32(1))}
+		ds.Status = appsv1.DaemonSetStatus{DesiredNumberScheduled: 2, CurrentNumberScheduled: 2, UpdatedNumberScheduled: 2, NumberReady: 2, NumberAvailable: 2, NumberMisscheduled: 1}
+	})
+	f.write("x", ds, false)
+	for _, name := range []string{"a", "b", "c"} {
+		f.write("kubelet", podIn(name, view.Ready, controlledBy("DaemonSet", "log")), false)
+	}
+	f.write("node-lifecycle-controller", podIn("c", view.Unready, controlledBy("DaemonSet", "log")), false)
+	r := f.b.Live().Rollout(f.b.Live().Object("ds", "demo", "log"))
+	if says, good := r.Says(); r.Total != 2 || r.Available != 2 || r.Misplaced != 1 || says != "held: at most 2 are there, at least 1 are available" || !good {
+		t.Errorf("%q (%t), %d pods, %d available, %d misplaced", says, good, r.Total, r.Available, r.Misplaced)
+	}
+}
+
 // Old ReplicaSets are counted, not listed.
 func TestOldReplicaSetsAreFolded(t *testing.T) {
 	f := newFolding()

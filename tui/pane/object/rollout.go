@@ -51,6 +51,9 @@ func drawRollout(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	if r.Terminating > 0 {
 		total.also += fmt.Sprintf(", %d terminating", r.Terminating)
 	}
+	if r.Misplaced > 0 {
+		total.also += fmt.Sprintf(", %d where none would be made now", r.Misplaced)
+	}
 	on := pane.Subject{ID: "rollout/pods", Ref: o.Ref, Event: o.Changed, Copy: fmt.Sprint(r.Total), Words: fmt.Sprintf("%s has %s (%s): at most %d + %d = %d may be there.", o.Ref, words.Count(r.Total, "pod"), total.also, r.Wanted, r.Surge, r.Most())}
 	y = total.draw(s, y, on)
 	on.ID, on.Copy = "rollout/available", fmt.Sprint(r.Available)
