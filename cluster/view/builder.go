@@ -61,7 +61,7 @@ func (s *State) share() *State {
 	n.active, n.done, n.waiting = s.active.copy(), s.done.copy(), s.waiting.copy()
 	n.watchers, n.watchCaches, n.webhooks = s.watchers.copy(), s.watchCaches.copy(), s.webhooks.copy()
 	n.aggregated = s.aggregated.copy()
-	n.clients = s.clients.copy()
+	n.clients, n.actors = s.clients.copy(), s.actors.copy()
 	n.queues, n.informers, n.controllers, n.leases = s.queues.copy(), s.informers.copy(), s.controllers.copy(), s.leases.copy()
 	n.askers, n.seconds = s.askers.copy(), s.seconds.copy()
 	n.nodes, n.flows = s.nodes.copy(), s.flows.copy()
@@ -72,6 +72,7 @@ func (s *State) share() *State {
 	n.Scheduler.others, n.Scheduler.assigned = s.Scheduler.others.copy(), s.Scheduler.assigned.copy()
 	n.Balancer.conns = s.Balancer.conns.copy()
 	clip(&n.kubeEvents)
+	clip(&n.told)
 	clip(&n.ended)
 	clip(&n.Store.Refused)
 	return &n

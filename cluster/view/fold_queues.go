@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"kviz/cluster/trace"
@@ -63,6 +64,32 @@ func (b *Builder) queueKey(q *Queue, e *trace.Event, p *trace.QueueItem) *QueueK
 	return k
 }
 
+// telling is a watch event that a controller was told of.
+type telling struct {
+	event    trace.ID
+	resource string
+}
+
+// mostTold is how many are kept: a handler puts its key into a queue as soon as it is told.
+const mostTold = 16
+
+// heard counts a key that came because of a watch event.
+func (q *Queue) heard(told []telling, causes []trace.ID) {
+	for i := len(told) - 1; i >= 0; i-- {
+		if !slices.Contains(causes, told[i].event) {
+			continue
+		}
+		for j := range q.news {
+			if q.news[j].Resource == told[i].resource {
+				q.news[j].Keys++
+				return
+			}
+		}
+		q.news = append(q.news, News{told[i].resource, 1})
+		return
+	}
+}
+
 func (q *Queue) arrive(k *QueueKey, e *trace.Event) {
 	q.arrived++
 	k.arrived, k.Since = q.arrived, e.At
@@ -71,6 +98,7 @@ func (q *Queue) arrive(k *QueueKey, e *trace.Event) {
 func queueAdd(b *Builder, e *trace.Event, p *trace.QueueItem) {
 	q := b.queue(e, p)
 	q.Adds++
+	q.heard(b.s.told, e.Causes)
 	k := b.queueKey(q, e, p)
 	if k.Delayed && k.Due <= e.At {
 		k.Delayed = false

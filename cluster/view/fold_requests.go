@@ -172,6 +172,7 @@ func (b *Builder) commitOfRequest(e *trace.Event) {
 		r := edit(b, b.s.active, of.Request.Request)
 		r.Commit = e.ID
 		b.assign(e, r)
+		b.act(e, r)
 		b.s.Traffic.Stored++
 	}
 }
@@ -226,6 +227,9 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 	a.Told, a.Last = a.Told+1, e.ID
 	w.Delivered++
 	w.LastType, w.LastEvent, w.LastAt = p.Type, e.ID, e.At
+	if w.Client == trace.CompKCM {
+		b.s.told = recent(b.s.told, telling{e.ID, w.Resource}, mostTold)
+	}
 	w.Revision = max(w.Revision, p.Revision)
 	w.goesOn(e, p)
 	if p.Behind {

@@ -25,11 +25,13 @@ type Queue struct {
 	lane    trace.Lane
 	keys    table[string, *QueueKey]
 	depth   []Depth
+	news    []News
 	arrived uint64
 }
 
 func (q *Queue) seal() {
 	clip(&q.depth)
+	q.news = slices.Clone(q.news)
 	q.keys = q.keys.copy()
 }
 
@@ -77,6 +79,16 @@ func (q *Queue) Key(key string) *QueueKey { k, _ := q.keys.get(key); return k }
 // Depths is how the number of ready keys changed lately (at most 128), oldest
 // first.
 func (q *Queue) Depths() []Depth { return last(q.depth, 128) }
+
+// News is how many keys came into a queue because of changes of a kind.
+type News struct {
+	Resource string
+	Keys     uint64
+}
+
+// News lists the kinds whose changes brought the queue's keys, in the order in which they first did:
+// what its controller watches, as far as that has been told of anything.
+func (q *Queue) News() []News { return q.news[:len(q.news):len(q.news)] }
 
 func (q *Queue) pick(want func(*QueueKey) bool) []*QueueKey {
 	var out []*QueueKey

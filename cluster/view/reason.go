@@ -29,6 +29,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).podPending,
 	(*State).unattended,
 	(*State).stopped,
+	(*State).actedOn,
 	(*State).podUnready,
 	(*State).assumed,
 	(*State).nodeChosen,

@@ -67,6 +67,14 @@ var attending = map[string][]string{
 	"certificatesigningrequests": {"certificatesigningrequest-approving-controller", "certificatesigningrequest-signing-controller"},
 }
 
+// Attendants are the controllers that bring about what is wanted of the object that a ref names.
+func (s *State) Attendants(ref trace.Ref) []string {
+	if o := s.ObjectOf(ref); o != nil {
+		return attendants(o)
+	}
+	return nil
+}
+
 // attendants are the controllers that have something to do with an object as it is.
 func attendants(o *Object) []string {
 	names := attending[o.Resource]

@@ -58,6 +58,7 @@ type State struct {
 	controllers table[string, *Controller]
 	leases      table[string, *Lease]
 	clients     table[string, *Client] // lane \0 name
+	actors      table[string, *Actor]  // by user
 
 	nodes table[string, *Node]
 	flows table[uint64, *Flow]
@@ -67,6 +68,7 @@ type State struct {
 	ready   Count // keys in all work queues that are ready
 
 	kubeEvents []KubeEvent
+	told       []telling // the last watch events that the controllers got
 	ended      []*Watcher
 }
 

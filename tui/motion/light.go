@@ -155,7 +155,7 @@ func target(name string, s *view.State) string {
 		return "node/" + instance
 	case "webhook":
 		return name
-	case "queue":
+	case "queue", "controller":
 		return scene.Controllers
 	case "informer", "watch":
 		if owner := instance[:max(strings.LastIndexByte(instance, '/'), 0)]; owner != "" {

@@ -42,6 +42,9 @@ func (w *walk) held(s *view.State, to uint64, since time.Duration) string {
 		if why := stands(s, trace.CompKCM, "controllers"); why != "" {
 			return why
 		}
+		if why := w.unattended(s, to); why != "" {
+			return why
+		}
 	}
 	if why := w.queued(s, to); why != "" {
 		return why
@@ -109,6 +112,34 @@ func (w *walk) queued(s *view.State, to uint64) string {
 		}
 	}
 	return ""
+}
+
+// unattended is the controller that a fault has ended or slowed and that has to work on what was changed.
+func (w *walk) unattended(s *view.State, to uint64) string {
+	for _, t := range w.objects {
+		if t.at >= to {
+			continue
+		}
+		for _, name := range s.Attendants(t.object) {
+			of := strings.TrimSuffix(name, "-controller") + " controller "
+			switch st := s.Standing(name); {
+			case len(s.FaultsOn("controller/"+name)) == 0:
+			case !st.Works:
+				return of + "down"
+			case has(s, name, t.object.Key()):
+				return of + "slow"
+			}
+		}
+	}
+	return ""
+}
+
+// has reports whether a key waits for a controller, or is at work.
+func has(s *view.State, controller, key string) bool {
+	return slices.ContainsFunc(s.Queues(), func(q *view.Queue) bool {
+		k := q.Key(key)
+		return q.Lane == controller && k != nil && (k.Waiting || k.Processing)
+	})
 }
 
 // works reports whether a controller has to work on what was changed.

@@ -56,21 +56,22 @@ func nothing(*tuitest.Tape) {}
 // does.
 func TestHeld(t *testing.T) {
 	for want, tape := range map[string]*tuitest.Tape{
-		"":                      apply(nothing),
-		"0/3 nodes":             tuitest.Unplaced(),
-		"controllers down":      apply(ends("controller-manager", trace.CompKCM, "")),
-		"scheduler down":        pod(apply(ends("scheduler", trace.CompScheduler, "")), "", ""),
-		"kubelet down":          pod(apply(ends("kubelet/node-2", trace.CompKubelet, "node-2")), "node-2", "Pending"),
-		"node-2 is off":         pod(apply(fault("stop", "node/node-2")), "node-2", "Pending"),
-		"node-2 is cut off":     pod(apply(fault("cut", "node/node-2")), "node-2", "Pending"),
-		"no network plugin":     pod(apply(fault("break-cni", "node/node-2")), "node-2", "Pending"),
-		"runtime down":          pod(apply(fault("stop", "runtime/node-2")), "node-2", "Pending"),
-		"no quorum":             asking(tuitest.Calm(3, 3).Down("a", "crashed").Down("b", "crashed"), trace.StageStorage),
-		"admission: sidecar":    asking(broken(tuitest.Calm(3, 3), "webhook/sidecar"), trace.StageDecode),
-		"admission: zones":      answered(asking(broken(broken(tuitest.Calm(3, 3), "webhook/sidecar"), "webhook/zones"), trace.StageMutatingAdmission), "sidecar"),
-		"admission: policy":     answered(asking(broken(broken(tuitest.Calm(3, 3), "webhook/image"), "webhook/policy"), trace.StageValidatingAdmission), "image"),
-		"in storage":            answered(asking(broken(tuitest.Calm(3, 3), "webhook/image"), trace.StageValidatingAdmission), "image"),
-		"queue deployment slow": slowed("deployment", "demo/api"),
+		"":                           apply(nothing),
+		"0/3 nodes":                  tuitest.Unplaced(),
+		"controllers down":           apply(ends("controller-manager", trace.CompKCM, "")),
+		"deployment controller down": apply(fault("stop", "controller/deployment-controller")),
+		"scheduler down":             pod(apply(ends("scheduler", trace.CompScheduler, "")), "", ""),
+		"kubelet down":               pod(apply(ends("kubelet/node-2", trace.CompKubelet, "node-2")), "node-2", "Pending"),
+		"node-2 is off":              pod(apply(fault("stop", "node/node-2")), "node-2", "Pending"),
+		"node-2 is cut off":          pod(apply(fault("cut", "node/node-2")), "node-2", "Pending"),
+		"no network plugin":          pod(apply(fault("break-cni", "node/node-2")), "node-2", "Pending"),
+		"runtime down":               pod(apply(fault("stop", "runtime/node-2")), "node-2", "Pending"),
+		"no quorum":                  asking(tuitest.Calm(3, 3).Down("a", "crashed").Down("b", "crashed"), trace.StageStorage),
+		"admission: sidecar":         asking(broken(tuitest.Calm(3, 3), "webhook/sidecar"), trace.StageDecode),
+		"admission: zones":           answered(asking(broken(broken(tuitest.Calm(3, 3), "webhook/sidecar"), "webhook/zones"), trace.StageMutatingAdmission), "sidecar"),
+		"admission: policy":          answered(asking(broken(broken(tuitest.Calm(3, 3), "webhook/image"), "webhook/policy"), trace.StageValidatingAdmission), "image"),
+		"in storage":                 answered(asking(broken(tuitest.Calm(3, 3), "webhook/image"), trace.StageValidatingAdmission), "image"),
+		"queue deployment slow":      slowed("deployment", "demo/api"),
 	} {
 		if got := held(tape, 3*time.Second); got != want {
 			t.Errorf("held by %q, want %q", got, want)
@@ -78,6 +79,9 @@ func TestHeld(t *testing.T) {
 	}
 	if got := held(slowed("deployment", "demo/other"), 3*time.Second); got != "" {
 		t.Errorf("held by %q, of a queue that has nothing of the command's", got)
+	}
+	if got := held(apply(fault("slow", "controller/deployment-controller")), 3*time.Second); got != "" {
+		t.Errorf("held by %q, which has no key of the command's", got)
 	}
 	if got := held(apply(ends("controller-manager", trace.CompKCM, "")), time.Second); got != "" {
 		t.Errorf("held by %q after a second: nothing is that fast", got)

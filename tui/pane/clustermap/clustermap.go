@@ -261,6 +261,12 @@ func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
 			strings.HasPrefix(p.Name, "member/") {
 			continue
 		}
+		target := p.Name
+		if strings.HasSuffix(p.Name, "-controller") { // a part of the controller manager: only while it is down
+			if target = "controller/" + p.Name; len(f.S.FaultsOn(target)) == 0 || p.Up {
+				continue
+			}
+		}
 		any = true
 		glyph, st := "● ", theme.Good
 		words := p.Name + " is running"
@@ -286,7 +292,7 @@ func drawProcesses(s *pane.Sheet, f *pane.Frame, y int) int {
 			st |= grid.Fresh
 		}
 		end := a.Spans(x, 0, grid.Span{Text: text, Style: st}, grid.Span{Text: busy, Style: theme.Muted})
-		s.Hot(x, y, end-x, pane.Subject{ID: "process/" + p.Name, Target: p.Name, Event: p.Event, Words: words + ".", Copy: p.Name})
+		s.Hot(x, y, end-x, pane.Subject{ID: "process/" + p.Name, Target: target, Event: p.Event, Words: words + ".", Copy: p.Name})
 		x = end + 2
 	}
 	if !any {

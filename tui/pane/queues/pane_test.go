@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
 	"kviz/tui/grid"
@@ -22,6 +26,97 @@ func TestPane(t *testing.T) {
 		tuitest.Case{Name: "taken", W: 76, H: 24, Kind: trace.QueueGet, N: 2},
 		tuitest.Case{Name: "end", W: 76, H: 30, Moves: []string{keymap.Down}},
 	)
+}
+
+// managed is a controller manager in which a controller is stopped, one is slow and has a key, and
+// one has done its work.
+func managed() *tuitest.Tape {
+	tape := tuitest.NewTape()
+	started := tape.Emit(trace.CompKCM, "", trace.ProcessStart, trace.Ref{}, &trace.Process{Process: trace.CompKCM})
+	tape.Emit(trace.CompKCM, "", trace.LeaderElected, trace.Ref{}, &trace.Election{Lease: "kube-controller-manager", Holder: "controller-manager_c222d9ce", Won: true}, started)
+	tape.Emit(trace.CompAPIServer, "", trace.WatchOpened, trace.Ref{}, &trace.Watch{Watch: 1, Client: trace.CompKCM, Resource: "replicasets"})
+	tape.Emit(trace.CompKCM, "", trace.InformerSync, trace.Ref{}, &trace.Informer{Informer: trace.CompKCM, Resource: "replicasets", Items: 1})
+	web := tuitest.Ref("ReplicaSet", "demo", "web-1")
+	for _, name := range []string{"deployment-controller", "job-controller", "replicaset-controller"} {
+		tape.Emit(name, "", trace.ClientLimited, trace.Ref{}, &trace.ClientLimit{Client: name, QPS: 20, Burst: 30})
+	}
+	sync := func(name, queue, key, result, why, wanted, found string, in time.Duration) {
+		told := tape.After(time.Second).Emit(trace.CompAPIServer, "", trace.WatchDelivered, web, &trace.WatchEvent{Watch: 1, Type: "MODIFIED"})
+		item := &trace.QueueItem{Queue: queue, Key: key, Ready: 1}
+		added := tape.Emit(name, "", trace.QueueAdd, web, item, told)
+		tape.Emit(name, "", trace.QueueGet, web, &trace.QueueItem{Queue: queue, Key: key, Processing: 1}, added)
+		start := tape.Emit(name, "", trace.ReconcileStart, web, &trace.Reconcile{Controller: name, Key: key}, added)
+		if why != "" {
+			tape.Emit(name, "", trace.ReconcileAction, web, &trace.Action{Controller: name, Key: key, Verb: "create", Target: tuitest.Ref("Pod", "demo", "web-1-x"), Why: why, Desired: wanted, Observed: found}, start)
+		}
+		if result == "" {
+			return
+		}
+		end := &trace.Reconcile{Controller: name, Key: key, Result: result, RequeueIn: in}
+		if result == "error" {
+			end.Error = "the object has been modified"
+		}
+		tape.After(20*time.Millisecond).Emit(name, "", trace.ReconcileEnd, web, end, start)
+		tape.Emit(name, "", trace.QueueDone, web, &trace.QueueItem{Queue: queue, Key: key}, start)
+	}
+	sync("deployment-controller", "deployment", "demo/web", "done", "spec.replicas is 3, ReplicaSet web-1 has 2: scale it to 3", "3", "2", 0)
+	sync("job-controller", "job", "demo/pi", "requeue", "spec.activeDeadlineSeconds is 60, 20s are over: look again in 40s", "60s", "20s", 40*time.Second)
+	sync("replicaset-controller", "replicaset", "demo/web-1", "done", "spec.replicas is 3, 2 pods exist: create 1", "3", "2", 0)
+	tape.Emit("replicaset-controller", "", trace.EventRecorded, web, &trace.KubeEvent{Type: "Normal", Reason: "SuccessfulCreate", Message: "Created pod: web-1-x", From: "replicaset-controller", Regarding: web, Count: 1})
+	sync("replicaset-controller", "replicaset", "demo/web-1", "error", "counted 3 pods, the status says 2 pods: update it", "3 pods", "2 pods", 0)
+	sync("replicaset-controller", "replicaset", "demo/web-1", "done", "", "", "", 0)
+	broken := tape.After(time.Second).Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "stop", Target: "controller/deployment-controller"})
+	tape.Emit("deployment-controller", "", trace.ProcessExit, trace.Ref{}, &trace.Process{Process: "deployment-controller", Reason: "fault: stop"}, broken)
+	tape.Emit(trace.CompSimulation, "", trace.FaultInjected, trace.Ref{}, &trace.Fault{Fault: "slow", Target: "controller/replicaset-controller", Detail: "30s"})
+	sync("replicaset-controller", "replicaset", "demo/web-1", "", "", "", "", 0)
+	return tape
+}
+
+// The list of the controllers, each with its queue's numbers and what it said last, and the view of
+// one: what it watches, its keys, its runs with their arithmetic, and its Events.
+func TestControllers(t *testing.T) {
+	h := managed().History()
+	list := []string{"do queues.part", "do queues.part", "do queues.part"}
+	one := append(list, keymap.Down, keymap.Down, keymap.Down, "do "+keymap.Open)
+	for _, size := range [][2]int{{78, 22}, {118, 38}, {198, 48}} {
+		tuitest.Golden(t, fmt.Sprintf("controllers-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], list...)))
+		tuitest.Golden(t, fmt.Sprintf("controller-%d", size[0]), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), size[0], size[1], one...)))
+	}
+}
+
+// A cluster without a controller manager of its own: before anything is done for it, and when a real
+// one, whose controllers have an identity each, and somebody with kubectl have written something.
+func TestOthersControl(t *testing.T) {
+	tape := tuitest.NewTape()
+	tape.Emit(trace.CompSimulation, "", trace.RunStart, trace.Ref{}, &trace.Run{Store: "mvcc", Nodes: 3, Without: []string{trace.CompKCM}})
+	list := []string{"do queues.part", "do queues.part", "do queues.part"}
+	h := tape.History()
+	tuitest.Golden(t, "without", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 98, 12, list...)))
+	holder := "machine_0b9b"
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-controller-manager"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+	for i, w := range []struct {
+		trace.Request
+		of  trace.Ref
+		obj runtime.Object
+	}{
+		{trace.Request{Verb: "update", Resource: "leases", User: "system:kube-controller-manager", Client: "kube-controller-manager"}, tuitest.Ref("Lease", "kube-system", "kube-controller-manager"), lease},
+		{trace.Request{Verb: "create", Resource: "replicasets", User: "system:serviceaccount:kube-system:deployment-controller", Client: "kube-controller-manager"}, tuitest.Ref("ReplicaSet", "demo", "web-1"), nil},
+		{trace.Request{Verb: "create", Resource: "pods", User: "system:serviceaccount:kube-system:replicaset-controller", Client: "kube-controller-manager"}, tuitest.Ref("Pod", "demo", "web-1-x"), nil},
+		{trace.Request{Verb: "create", Resource: "pods", User: "system:serviceaccount:kube-system:replicaset-controller", Client: "kube-controller-manager"}, tuitest.Ref("Pod", "demo", "web-1-y"), nil},
+		{trace.Request{Verb: "create", Resource: "configmaps", User: "kubernetes-admin", Client: "kubectl"}, tuitest.Ref("ConfigMap", "demo", "mine"), nil},
+	} {
+		w.Request.Request = uint64(i + 1)
+		received := tape.After(time.Second).Emit(trace.CompAPIServer, "", trace.RequestReceived, w.of, &w.Request)
+		change := trace.KeyChange{Object: w.of, Version: 1}
+		if w.obj != nil {
+			change.Value = &trace.Object{Value: w.obj}
+		}
+		tape.Emit(trace.CompStore, "", trace.StoreCommit, w.of, &trace.Commit{Revision: int64(i + 1), Changes: []trace.KeyChange{change}}, received)
+		tape.Emit(trace.CompAPIServer, "", trace.RequestDone, w.of, &trace.Response{Request: w.Request.Request, Code: 201}, received)
+	}
+	h = tape.History()
+	tuitest.Golden(t, "outside", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 98, 12, list...)))
+	tuitest.Golden(t, "outside-narrow", tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), 60, 16, list...)))
 }
 
 // The caches that controllers decide by, beside what the store has.

@@ -23,17 +23,18 @@ import (
 // Queues is the pane.
 type Queues struct {
 	pane.List
-	idle bool // show queues that never had a key
+	idle bool   // show queues that never had a key
+	one  string // the controller whose view is open; "" for the list of all
 }
 
 var about = pane.Info{
 	Name: "queues", Title: "Work queues",
-	Kinds: []string{"act", "client", "done", "informer", "key", "lease", "owner", "queue", "run"},
+	Kinds: []string{"act", "actor", "back", "client", "controller", "done", "informer", "key", "kubeevent", "lease", "owner", "process", "queue", "run"},
 	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
 		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles. What a worker reads is " +
 		"its component's own cache, the informer's (v): it may be behind. What it writes goes through its component's client, " +
-		"which sends so many requests a second and no more (v v).",
+		"which sends so many requests a second and no more (v v). Each controller can be stopped by itself (v v v, then f on it).",
 	Legend: [][2]string{
 		{"▁▃▇", "how many keys were ready lately"},
 		{"▐web▌", "a key that has just come, or found itself there"},
@@ -43,6 +44,7 @@ var about = pane.Info{
 		{"◷", "delayed: waits for its time"},
 		{"retry 4", "failed four times"},
 		{"≠", "wanted differs from observed; a cache from the store"},
+		{"✗ ◐ ◉", "a controller that is down, slow, at work"},
 		{"▰▱", "requests that a client may send at once, of its burst"},
 	},
 }
@@ -50,7 +52,10 @@ var about = pane.Info{
 // New makes the pane.
 func New() *Queues {
 	p := &Queues{List: pane.NewList(about)}
-	p.Key(keymap.Bind(keymap.Open, "open", "Go to the moment of the key's last move or of the action.", "enter"), func(on pane.Subject, _ *pane.Frame) action.Action {
+	p.Key(keymap.Bind(keymap.Open, "open", "Open a controller, or go to the moment of the key's last move or of the action.", "enter"), func(on pane.Subject, f *pane.Frame) action.Action {
+		if p.opened(on, f) {
+			return action.Redraw{}
+		}
 		if on.Event.IsZero() {
 			return nil
 		}
@@ -60,11 +65,37 @@ func New() *Queues {
 	p.Views("queues.part", "informers",
 		pane.View{Name: "queues", Means: "the work queues", Draw: p.drawQueues, Note: noteQueues},
 		pane.View{Name: "informers", Means: "the informers' caches beside the store", Draw: drawInformers, Note: noteInformers},
-		pane.View{Name: "clients", Means: "the components' clients and their rate limits", Draw: drawClients, Note: noteClients})
+		pane.View{Name: "clients", Means: "the components' clients and their rate limits", Draw: drawClients, Note: noteClients},
+		pane.View{Name: "controllers", Means: "the controllers, each with what it did last", Draw: p.drawControllers, Note: noteControllers})
 	p.Key(keymap.Bind("queues.slowness", "why slow", "In the store pane, the chart of how slowness climbs: slow disks, commits and requests below, long queues on top, over the same time.", "c"), func(pane.Subject, *pane.Frame) action.Action {
 		return action.Focus{Pane: "store", Do: pane.Slowness}
 	})
 	return p
+}
+
+// opened opens the view of a controller, from the list or from its queue, or the list again.
+func (p *Queues) opened(on pane.Subject, f *pane.Frame) bool {
+	kind, name, _ := strings.Cut(on.ID, "/")
+	switch kind {
+	case "back":
+		p.one = ""
+		return true
+	case "queue":
+		q := f.S.Queue(name)
+		if q == nil || f.S.Controller(q.Lane) == nil {
+			return false
+		}
+		name = q.Lane
+	case "controller":
+		if p.one == name {
+			return false
+		}
+	default:
+		return false
+	}
+	p.one = name
+	p.ShowView("controllers")
+	return true
 }
 
 // Note implements [pane.Pane].
@@ -390,14 +421,18 @@ func asked(r *view.ReconcileRun) string {
 // drawAction draws what was wanted beside what was observed, and below what the
 // controller does about it.
 func drawAction(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.ReconcileRun, i int, act view.ActionTaken) int {
+	return drawDecision(s, f, y, fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), c.Name, act)
+}
+
+func drawDecision(s *pane.Sheet, f *pane.Frame, y int, id, controller string, act view.ActionTaken) int {
 	const in = 10
 	style := theme.Text
 	if f.Fresh(act.Event) {
 		style |= grid.Fresh
 	}
 	on := pane.Subject{
-		ID: fmt.Sprintf("act/%s/%s/%d", c.Name, r.Key, i), Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
-		Words: c.Name + ": " + act.Why,
+		ID: id, Event: act.Event, Ref: act.Target, Kind: trace.ReconcileAction,
+		Words: controller + ": " + act.Why,
 	}
 	if act.Desired != "" || act.Observed != "" {
 		mark, mst := " ≠ ", theme.Warn|grid.Bold
