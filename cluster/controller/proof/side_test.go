@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -134,7 +135,22 @@ func (s *side) enter(ctx context.Context, ns string, nodes []string) error {
 			return err
 		}
 	}
-	return s.create(ctx, "", "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+ns+"}")
+	if err := s.create(ctx, "", "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+ns+"}"); err != nil {
+		return err
+	}
+	// No pod can be made before its ServiceAccount.
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	for {
+		if _, err := s.API.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{}); err == nil || !apierrors.IsNotFound(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("namespace %s has no ServiceAccount: %w", ns, ctx.Err())
+		case <-time.After(look):
+		}
+	}
 }
 
 // client is for the objects of a resource in a namespace.
