@@ -94,6 +94,7 @@ type Reconcile struct {
 	Result     string        `json:",omitempty"` // end: "done", "error", "requeue"
 	Error      string        `json:",omitempty"`
 	RequeueIn  time.Duration `json:",omitempty"`
+	Waits      string        `json:",omitempty"` // end: what it did not do yet, and why: "1 of 3 unavailable, …"
 
 	// end: what the run read from its informers' caches, and what it asked of the API
 	// server.

@@ -57,6 +57,8 @@ func init() {
 		switch {
 		case p.Error != "":
 			return fmt.Sprintf("%s failed on %s: %s", p.Controller, p.Key, p.Error)
+		case p.Waits != "":
+			return fmt.Sprintf("%s has done what it can for %s: %s", p.Controller, p.Key, p.Waits)
 		case p.RequeueIn > 0:
 			return fmt.Sprintf("%s has done what it can for %s and looks again in %s", p.Controller, p.Key, took(p.RequeueIn))
 		}

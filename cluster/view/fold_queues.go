@@ -252,6 +252,7 @@ func reconcileEnd(b *Builder, e *trace.Event, p *trace.Reconcile) {
 		c.current = append(c.current[:i:i], c.current[i+1:]...)
 	}
 	r.Done, r.End, r.EndAt, r.Result, r.Error, r.RequeueIn = true, e.ID, e.At, p.Result, p.Error, p.RequeueIn
+	r.Waits = p.Waits
 	r.CacheReads, r.LiveReads, r.Writes = p.CacheReads, p.LiveReads, p.Writes
 	c.ended = recent(c.ended, r, maxRuns)
 }

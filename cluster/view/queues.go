@@ -174,6 +174,7 @@ type ReconcileRun struct {
 	Result     string // done, error, requeue
 	Error      string
 	RequeueIn  time.Duration
+	Waits      string // what it left undone, and why
 
 	HeldFor   time.Duration // how long some request of it waited for its client's rate limit
 	HeldUntil time.Duration // when the last of them is sent

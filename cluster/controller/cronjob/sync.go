@@ -71,6 +71,7 @@ func (c *Controller) syncOne(run *reconcile.Run, cj *batchv1.CronJob, jobs []*ba
 		}
 	}
 	if cj.Spec.Suspend != nil && *cj.Spec.Suspend {
+		run.Waits("spec.suspend is true: no Job is created, whatever is due")
 		return 0, changed, nil
 	}
 	if strings.Contains(cj.Spec.Schedule, "TZ") {
@@ -90,7 +91,9 @@ func (c *Controller) syncOne(run *reconcile.Run, cj *batchv1.CronJob, jobs []*ba
 		return 0, changed, nil
 	}
 	if due == nil || !c.mayStart(run, cj, *due, now) {
-		return untilNext(cj, now, s), changed, nil
+		next = untilNext(cj, now, s)
+		run.Waits("it is %s; by %q nothing is due: the next time is in %s", now.UTC().Format(time.TimeOnly), cj.Spec.Schedule, next.Round(time.Second))
+		return next, changed, nil
 	}
 	noted, more, err := c.start(run, cj, *due)
 	changed = changed || more
@@ -158,6 +161,7 @@ func (c *Controller) follow(run *reconcile.Run, cj *batchv1.CronJob, jobs []*bat
 // mayStart reports whether the Job that is due may be started.
 func (c *Controller) mayStart(run *reconcile.Run, cj *batchv1.CronJob, due, now time.Time) bool {
 	if limit := cj.Spec.StartingDeadlineSeconds; limit != nil && due.Add(time.Second*time.Duration(*limit)).Before(now) {
+		run.Waits("%s was due, and startingDeadlineSeconds %d have passed since: it is left out", due.UTC().Format(time.TimeOnly), *limit)
 		c.warn(run, cj, "MissSchedule", "Missed scheduled time to start a job: %s", due.UTC().Format(time.RFC1123Z))
 		return false
 	}
@@ -166,6 +170,7 @@ func (c *Controller) mayStart(run *reconcile.Run, cj *batchv1.CronJob, due, now 
 		return false // that is done
 	}
 	if cj.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && len(cj.Status.Active) > 0 {
+		run.Waits("%s is due, %d Job runs still and concurrencyPolicy is Forbid: none is created", due.UTC().Format(time.TimeOnly), len(cj.Status.Active))
 		c.Events.Event(run.T, cj, corev1.EventTypeNormal, "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
 		return false
 	}

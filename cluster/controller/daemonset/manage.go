@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -117,6 +118,7 @@ func (l *look) running(p *plan, node *corev1.Node, here []*corev1.Pod) (running 
 		case pod.Status.Phase == corev1.PodFailed:
 			key, now := fmt.Sprintf("%s/%d/%s", l.ds.UID, l.ds.Status.ObservedGeneration, node.Name), l.run.T.Now()
 			if wait := l.failed.left(key, now); wait > 0 {
+				l.run.Waits("pod %s on %s has failed: its node's back-off of %s has to pass before it is replaced", pod.Name, node.Name, wait.Round(time.Second))
 				l.run.Again(wait)
 				continue
 			}

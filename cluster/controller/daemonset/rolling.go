@@ -87,6 +87,9 @@ func (l *look) replace(on map[string][]*corev1.Pod, names []string, most int) pl
 		}
 	}
 	n := min(max(most-away, 0), len(good))
+	if n == 0 && len(useless) == 0 && len(good) > 0 {
+		l.run.Waits("%s is of an old revision: it waits, %d of %d nodes have no available pod and maxUnavailable is %d", good[0], away, len(on), most)
+	}
 	return plan{
 		delete: append(useless, good[:n]...),
 		why:    fmt.Sprintf("%d of %d nodes have no available pod, maxUnavailable is %d, pods of an old revision can be replaced", away, len(names), most),

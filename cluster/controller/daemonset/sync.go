@@ -75,6 +75,8 @@ func (c *Controller) sync(run *reconcile.Run) error {
 		l.generation = nil // the hash decides
 	}
 	if !c.expect.Satisfied(run.Key, run.T.Now()) {
+		created, deleted := c.expect.Outstanding(run.Key)
+		run.Waits("its cache does not show yet what it asked for: %d to be created, %d to be deleted", created, deleted)
 		return l.updateStatus(false) // what was asked for is not seen yet
 	}
 	err = l.step(old)

@@ -22,6 +22,7 @@ import (
 func (c *Controller) manage(run *reconcile.Run, s *state) (int32, error) {
 	job, active := s.job, int32(len(s.active))
 	if suspended(job) {
+		run.Waits("spec.suspend is true: no pod is created")
 		return c.deletePods(run, s, surplus(job, s.active, int(active)), 0, fmt.Sprintf("spec.suspend is true: delete the %s that run", pods.Count(active)))
 	}
 	want, how := s.wantActive()
@@ -39,6 +40,11 @@ func (c *Controller) manage(run *reconcile.Run, s *state) (int32, error) {
 	}
 	missing := want - going - active
 	if missing <= 0 {
+		if going > 0 && want > active {
+			run.Waits("%s, %d run and %d are on their way out: podReplacementPolicy Failed waits until they have ended", how, active, going)
+		} else if active > 0 {
+			run.Waits("%s, %d run: it waits for them", how, active)
+		}
 		return active, nil
 	}
 	now := run.T.Now()

@@ -53,6 +53,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	}
 	job := obj.(*batchv1.Job).DeepCopy()
 	if managedElsewhere(job) != "" {
+		run.Waits("spec.managedBy is %s: another controller sees to it", managedElsewhere(job))
 		return nil
 	}
 	if ended(job) {
@@ -190,6 +191,7 @@ func (c *Controller) judge(run *reconcile.Run, s *state) {
 				fail(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 			} else {
 				run.Again(left)
+				run.Waits("spec.activeDeadlineSeconds is %d, %s are left: it looks again then", *limit, left.Round(time.Second))
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func (l *Loop) next(t *sim.Task) bool {
 		err = l.broke(t, run, broken)
 	}
 
-	end := &trace.Reconcile{Controller: l.env.Name(), Key: key, Result: "done", RequeueIn: run.again}
+	end := &trace.Reconcile{Controller: l.env.Name(), Key: key, Result: "done", RequeueIn: run.again, Waits: run.waits}
 	end.CacheReads = l.env.Informers.Reads().End(t)
 	var wait trace.ID
 	end.LiveReads, end.Writes, wait = l.env.requests.end(t)
@@ -139,6 +139,7 @@ type Run struct {
 	also    []trace.ID // further causes of the next action
 	again   time.Duration
 	limited bool
+	waits   string
 }
 
 // perObject is about what a controller needs to look at one object.
@@ -176,6 +177,14 @@ func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why stri
 	r.T.SetCauses(append([]trace.ID{r.start}, r.also...)...)
 	r.also = nil
 	r.loop.env.Act(r.T, r.Key, r.loop.ref(r), verb, target, desired, observed, why)
+}
+
+// Waits notes in a sentence, with its arithmetic, what the run leaves undone that somebody might expect,
+// and why. What it does is told by Act; of several the first counts.
+func (r *Run) Waits(why string, args ...any) {
+	if r.waits == "" {
+		r.waits = fmt.Sprintf(why, args...)
+	}
 }
 
 // In is the run as another of its tasks has it (see [Env.Parallel]): what that task decides

@@ -40,6 +40,7 @@ func (s *step) replica(run *reconcile.Run, pod *corev1.Pod, i int) (stop bool, e
 		}
 	}
 	if s.monotonic() && (terminating(pod) || !runningAndReady(pod) || !s.available(pod)) {
+		run.Waits("%s is %s: what comes after it in the order of ordinals waits (podManagementPolicy OrderedReady)", pod.Name, s.lacking(pod))
 		return true, nil // those after it may need it at work
 	}
 	// Claims are looked at as those of the newest template are to be.
@@ -48,6 +49,19 @@ func (s *step) replica(run *reconcile.Run, pod *corev1.Pod, i int) (stop bool, e
 	}
 	err = s.mend(run, pod.DeepCopy())
 	return err != nil, err
+}
+
+// lacking says what a pod lacks that others wait for.
+func (s *step) lacking(pod *corev1.Pod) string {
+	switch {
+	case terminating(pod):
+		return "on its way out"
+	case pod.Status.Phase != corev1.PodRunning:
+		return "not Running but " + string(pod.Status.Phase)
+	case !runningAndReady(pod):
+		return "Running and not Ready"
+	}
+	return fmt.Sprintf("Ready, but not yet for minReadySeconds %d", s.set.Spec.MinReadySeconds)
 }
 
 func lower(p corev1.PodPhase) string {
@@ -154,9 +168,11 @@ func (s *step) condemnedClaims(run *reconcile.Run, pod *corev1.Pod, _ int) (bool
 // Parallel, one that is not available stops all of this, but for itself (processCondemned).
 func (s *step) condemn(run *reconcile.Run, pod, unavailable *corev1.Pod) (stop bool, err error) {
 	if terminating(pod) {
+		run.Waits("%s is beyond spec.replicas %d and on its way out: the next one waits until it is gone", pod.Name, *s.set.Spec.Replicas)
 		return true, nil
 	}
 	if s.monotonic() && pod != unavailable && (!runningAndReady(pod) || !s.available(pod)) {
+		run.Waits("%s is beyond spec.replicas %d and has to go, but is %s: another that is not available goes before it", pod.Name, *s.set.Spec.Replicas, s.lacking(pod))
 		return true, nil
 	}
 	first, end := ordinals(s.set)

@@ -34,8 +34,10 @@ func (s *step) roll() error {
 		arithmetic += fmt.Sprintf(", partition %d", partition)
 	}
 	if s.monotonic() {
+		s.holds(most-away, partition, arithmetic)
 		return s.replace(most-away, partition, arithmetic, func(pod *corev1.Pod) bool { return !terminating(pod) })
 	}
+	s.holds(most-away, partition, arithmetic)
 	if away >= most && awayAndOld == 0 {
 		return nil
 	}
@@ -45,6 +47,25 @@ func (s *step) roll() error {
 		return err
 	}
 	return s.replace(most-away, partition, arithmetic, func(pod *corev1.Pod) bool { return !s.unavailable(pod) })
+}
+
+// holds notes that pods of older revisions stay for now: because as many are unavailable as may be, or
+// because they are below the partition.
+func (s *step) holds(n, partition int, arithmetic string) {
+	for i := len(s.replicas) - 1; i >= 0; i-- {
+		pod := s.replicas[i]
+		if !s.old(pod) || terminating(pod) {
+			continue
+		}
+		if i < partition {
+			s.run.Waits("%s stays of revision %s, though the newest is %s: spec.updateStrategy.rollingUpdate.partition is %d", pod.Name, revisionOf(pod), s.update.Name, partition)
+		} else if n <= 0 {
+			s.run.Waits("%s is of revision %s, the newest is %s: it waits, %s", pod.Name, revisionOf(pod), s.update.Name, arithmetic)
+		} else {
+			continue
+		}
+		return
+	}
 }
 
 func (s *step) old(pod *corev1.Pod) bool { return revisionOf(pod) != s.update.Name }

@@ -3,6 +3,7 @@ package statefulset
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -161,6 +162,8 @@ func (c *Controller) step(run *reconcile.Run, set *appsv1.StatefulSet, current, 
 	}
 	if set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
 		err = s.roll()
+	} else if i := slices.IndexFunc(s.replicas, func(pod *corev1.Pod) bool { return created(pod) && s.old(pod) }); i >= 0 {
+		s.run.Waits("%s is of revision %s, the newest is %s: updateStrategy OnDelete waits until somebody deletes it", s.replicas[i].Name, revisionOf(s.replicas[i]), s.update.Name)
 	}
 	return &s.status, err
 }

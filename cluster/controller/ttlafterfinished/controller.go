@@ -113,6 +113,7 @@ func (c *Controller) over(run *reconcile.Run, job *batchv1.Job) (bool, error) {
 		return false, err
 	}
 	if left := at.Sub(run.T.Now()); left > 0 {
+		run.Waits("ttlSecondsAfterFinished is %d, %s are left: it looks again then", *job.Spec.TTLSecondsAfterFinished, left.Round(time.Second))
 		run.Again(left)
 		return false, nil
 	}

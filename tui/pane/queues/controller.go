@@ -97,6 +97,8 @@ func drawPast(s *pane.Sheet, f *pane.Frame, y int, c *view.Controller, r *view.R
 		switch {
 		case r.Error != "":
 			says = r.Error
+		case r.Waits != "":
+			says = r.Waits
 		case r.RequeueIn > 0:
 			says = "again in " + words.Dur(r.RequeueIn)
 		case len(r.Actions) == 0:

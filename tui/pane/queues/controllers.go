@@ -276,6 +276,9 @@ func (r *row) sentence() string {
 	if last := r.last(); last != nil && last.Error != "" {
 		return last.Error
 	}
+	if last := r.last(); last != nil && last.Waits != "" {
+		return last.Waits
+	}
 	if said := r.said(); said != nil {
 		return said.Why
 	}

@@ -59,6 +59,9 @@ func drawFinished(s *pane.Sheet, f *pane.Frame, y int, r *view.ReconcileRun) {
 	case r.Result == "requeue":
 		mark, st = "↻ ", theme.Warn
 	}
+	if text == "" && r.Error == "" && r.Waits != "" {
+		mark, st, text = "◷ ", theme.Warn, r.Waits
+	}
 	if text == "" {
 		mark, st, text = "= ", theme.Muted, "nothing to do"
 	}
