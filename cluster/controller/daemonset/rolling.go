@@ -69,7 +69,7 @@ func (l *look) pair(here []*corev1.Pod) (newest, old *corev1.Pod, ok bool) {
 // new ones in their places.
 func (l *look) replace(on map[string][]*corev1.Pod, names []string, most int) plan {
 	var useless, good []string
-	away := 0
+	away, held := 0, "" // held is an old pod that has to wait
 	for _, node := range names {
 		newest, old, ok := l.pair(on[node])
 		switch {
@@ -84,11 +84,13 @@ func (l *look) replace(on map[string][]*corev1.Pod, names []string, most int) pl
 			away++
 		case away < most:
 			good = append(good, old.Name)
+		default:
+			held = old.Name
 		}
 	}
 	n := min(max(most-away, 0), len(good))
-	if n == 0 && len(useless) == 0 && len(good) > 0 {
-		l.run.Waits("%s is of an old revision: it waits, %d of %d nodes have no available pod and maxUnavailable is %d", good[0], away, len(on), most)
+	if n == 0 && len(useless) == 0 && held != "" {
+		l.run.Waits("%s is of an old revision: it waits, %d of %d nodes have no available pod and maxUnavailable is %d", held, away, len(on), most)
 	}
 	return plan{
 		delete: append(useless, good[:n]...),

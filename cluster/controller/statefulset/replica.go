@@ -40,7 +40,11 @@ func (s *step) replica(run *reconcile.Run, pod *corev1.Pod, i int) (stop bool, e
 		}
 	}
 	if s.monotonic() && (terminating(pod) || !runningAndReady(pod) || !s.available(pod)) {
-		run.Waits("%s is %s: what comes after it in the order of ordinals waits (podManagementPolicy OrderedReady)", pod.Name, s.lacking(pod))
+		after := "an update or a scale-down"
+		if i+1 < len(s.replicas) {
+			after = s.replicas[i+1].Name
+		}
+		run.Waits("%s is %s: %s waits for it (podManagementPolicy OrderedReady)", pod.Name, s.lacking(pod), after)
 		return true, nil // those after it may need it at work
 	}
 	// Claims are looked at as those of the newest template are to be.

@@ -292,7 +292,7 @@ func (r *row) words(s *view.State) string {
 	ready, work, later, retries := r.sum()
 	text := fmt.Sprintf("%s: %d ready, %d at work, %d delayed, %s", r.name, ready, work, later, tries(retries))
 	if r.c != nil {
-		text += fmt.Sprintf("; %d runs, %d of them failed", r.c.Runs, r.c.Errors)
+		text += fmt.Sprintf("; %s, %d failed", words.Count(int(r.c.Runs), "run"), r.c.Errors)
 	}
 	if how := r.how(); how != "" {
 		text += "; " + how
