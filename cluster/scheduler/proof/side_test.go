@@ -86,6 +86,9 @@ func (s *side) said(ctx context.Context) (map[string][]string, error) {
 		if e.Regarding.Kind != "Pod" || strings.HasPrefix(e.Regarding.Name, "probe") {
 			continue
 		}
+		if e.ReportingController == trace.CompSimulation {
+			continue // what kviz does not simulate; of many pods at once it tells the first only
+		}
 		related := ""
 		if e.Related != nil {
 			related = " related to " + e.Related.Kind
