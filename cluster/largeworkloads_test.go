@@ -21,7 +21,7 @@ import (
 )
 
 // BenchmarkWorkloads runs a DaemonSet on n nodes, a StatefulSet of n pods in parallel, and a Job of n
-// pods, on the bare store: the time for each pod should hardly grow.
+// pods, on the bare store: the time for each pod should grow far less than their number.
 func BenchmarkWorkloads(b *testing.B) {
 	labels := map[string]string{"app": "bench"}
 	pod := func(restart corev1.RestartPolicy, command ...string) corev1.PodTemplateSpec {
