@@ -44,6 +44,7 @@ var lists = map[reflect.Type]map[string]extra{
 		"delayedKeys": list((*view.Queue).DelayedKeys),
 		"depths":      list((*view.Queue).Depths),
 		"inProcess":   list((*view.Queue).InProcess),
+		"sources":     list((*view.Queue).Sources),
 		"waiting":     list((*view.Queue).Waiting),
 	},
 	reflect.TypeFor[*view.Controller](): {

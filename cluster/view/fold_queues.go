@@ -79,13 +79,13 @@ func (q *Queue) heard(told []telling, causes []trace.ID) {
 		if !slices.Contains(causes, told[i].event) {
 			continue
 		}
-		for j := range q.news {
-			if q.news[j].Resource == told[i].resource {
-				q.news[j].Keys++
+		for j := range q.sources {
+			if q.sources[j].Resource == told[i].resource {
+				q.sources[j].Keys++
 				return
 			}
 		}
-		q.news = append(q.news, News{told[i].resource, 1})
+		q.sources = append(q.sources, Source{told[i].resource, 1})
 		return
 	}
 }

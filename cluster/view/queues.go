@@ -25,13 +25,13 @@ type Queue struct {
 	lane    trace.Lane
 	keys    table[string, *QueueKey]
 	depth   []Depth
-	news    []News
+	sources []Source
 	arrived uint64
 }
 
 func (q *Queue) seal() {
 	clip(&q.depth)
-	q.news = slices.Clone(q.news)
+	q.sources = slices.Clone(q.sources)
 	q.keys = q.keys.copy()
 }
 
@@ -80,15 +80,15 @@ func (q *Queue) Key(key string) *QueueKey { k, _ := q.keys.get(key); return k }
 // first.
 func (q *Queue) Depths() []Depth { return last(q.depth, 128) }
 
-// News is how many keys came into a queue because of changes of a kind.
-type News struct {
+// Source is how many keys came into a queue because of changes of a kind.
+type Source struct {
 	Resource string
 	Keys     uint64
 }
 
-// News lists the kinds whose changes brought the queue's keys, in the order in which they first did:
+// Sources lists the kinds whose changes brought the queue's keys, in the order in which they first did:
 // what its controller watches, as far as that has been told of anything.
-func (q *Queue) News() []News { return q.news[:len(q.news):len(q.news)] }
+func (q *Queue) Sources() []Source { return q.sources[:len(q.sources):len(q.sources)] }
 
 func (q *Queue) pick(want func(*QueueKey) bool) []*QueueKey {
 	var out []*QueueKey

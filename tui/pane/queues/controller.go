@@ -40,19 +40,19 @@ func drawOne(s *pane.Sheet, f *pane.Frame, r *row) {
 
 // drawNews says changes of which kinds have brought keys.
 func drawNews(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
-	if len(q.News()) == 0 {
+	if len(q.Sources()) == 0 {
 		return y
 	}
 	a := s.Row(y)
 	x := a.Text(0, 0, "watches ", theme.Muted)
-	for i, n := range q.News() {
+	for i, n := range q.Sources() {
 		of := f.S.Informer(trace.CompKCM, n.Resource)
 		text := fmt.Sprintf("%s ", n.Resource)
 		more := fmt.Sprintf("%s brought", words.Count(int(n.Keys), "key"))
 		if of != nil {
 			more = fmt.Sprintf("%d cached, ", of.Items) + more
 		}
-		if i < len(q.News())-1 {
+		if i < len(q.Sources())-1 {
 			more += " · "
 		}
 		if x+grid.Width(text+more) > s.W() && x > 8 {
