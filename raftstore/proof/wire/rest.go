@@ -35,6 +35,7 @@ func upkeep(s *side) {
 	ask(s, s.kv().Put, put("a", "1"))
 	ask(s, s.upkeep().Status, &pb.StatusRequest{})
 	s.turnTo(1)
+	ask(s, s.kv().Range, get("a", "")) // so that the follower has applied something
 	behind, err := s.upkeep().Status(s.who(), &pb.StatusRequest{})
 	if err == nil {
 		behind.Header = nil // etcd's follower may not have applied the last entry yet
