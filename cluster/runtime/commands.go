@@ -88,7 +88,7 @@ func cmdRm(sh *shell, a []string) int {
 			sh.disk().remove(f)
 			continue
 		}
-		below := sh.disk().below(f)
+		below := sh.below(f)
 		if recursive {
 			for _, name := range below {
 				sh.disk().remove(name)
@@ -118,7 +118,7 @@ func cmdLs(sh *shell, a []string) int {
 		return 0
 	}
 	seen := map[string]bool{}
-	for _, f := range sh.disk().below(dir) {
+	for _, f := range sh.below(dir) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(f, strings.TrimSuffix(path.Clean(dir), "/")+"/"), "/")
 		seen[name] = true
 	}
@@ -149,7 +149,7 @@ func cmdMv(sh *shell, a []string) int {
 		return 1
 	}
 	d, to, code := sh.disk(), a[len(a)-1], 0
-	into := len(a) > 2 || strings.HasSuffix(to, "/") || d.mounted(to) || len(d.below(to)) > 0
+	into := len(a) > 2 || strings.HasSuffix(to, "/") || d.mounted(to) || len(sh.below(to)) > 0
 	for _, from := range a[:len(a)-1] {
 		name := to
 		if into {
@@ -354,7 +354,7 @@ func cmdTest(sh *shell, a []string) int {
 		case "-f":
 			return boolCode(exists)
 		case "-e", "-r":
-			return boolCode(exists || sh.disk().mounted(a[1]) || len(sh.disk().below(a[1])) > 0)
+			return boolCode(exists || sh.disk().mounted(a[1]) || len(sh.below(a[1])) > 0)
 		case "-s":
 			text, _ := sh.read(a[1]) // of one that is not there, nothing
 			return boolCode(text != "")

@@ -130,6 +130,27 @@ func (d *disk) below(dir string) []string {
 	return slices.Compact(files)
 }
 
+// files is how many files the container can reach.
+func (d *disk) files() int {
+	n := len(d.own.files)
+	for i := range d.mounts {
+		if f := d.mounts[i].folder; f != nil {
+			n += len(f.files)
+		}
+	}
+	return n
+}
+
+// filesPerCommand is how many files a shell goes through in the time of one command.
+const filesPerCommand = 64
+
+// below lists the files in a folder, and takes its time where there are many to go through.
+func (sh *shell) below(dir string) []string {
+	d := sh.disk()
+	sh.spend(d.files() / filesPerCommand)
+	return d.below(dir)
+}
+
 // serve is what a server of files answers (net/http FileServer).
 func (d *disk) serve(name string) (code int, body string) {
 	name = path.Join("/", name)
