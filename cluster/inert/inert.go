@@ -6,7 +6,7 @@
 // Kubernetes has no such list: something acts on everything that it serves. Here each row
 // becomes a Warning in the response to a write of such an object, an Event NotSimulated
 // about it, so that kubectl describe tells those who did not write it, a line of kviz why, and
-// a line of the object pane: nobody is to look for a mistake of their own. Whoever
+// a line of the object pane, so that people do not look for a mistake of their own. A change that
 // implements something removes its row from kinds.go or fields.go; the test then asks
 // which component acts on it.
 //

@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	stories = flag.Int("stories", 6, "how many stories are told")
+	stories = flag.Int("stories", 6, "how many stories to tell")
 	first   = flag.Uint64("seed", 1, "the seed of the first story; the others follow")
-	atOnce  = flag.Int("at-once", 8, "how many stories are told at the same time, each in a namespace and on nodes of its own")
+	atOnce  = flag.Int("at-once", 8, "how many stories to tell at the same time, each in a namespace and on nodes of its own")
 	slow    = flag.Bool("slow", false, "tell also of dead nodes and of schedules, which takes minutes")
 	only    = flag.String("kind", "", "tell only stories of this kind")
 )
@@ -25,7 +25,7 @@ var (
 // nodesOfStory is how many nodes a story has for itself.
 const nodesOfStory = 3
 
-// kube-controller-manager's binary and kviz' controllers are told the same stories. After each step both sides come to
+// kube-controller-manager's binary and kviz' controllers go through the same stories. After each step both sides come to
 // rest with the same objects and the same Events, and workloads had the same most and least of each number.
 func TestTheSameStories(t *testing.T) {
 	steady.RealTime(t, "kube-controller-manager is a process")

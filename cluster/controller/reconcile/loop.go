@@ -180,7 +180,7 @@ func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why stri
 }
 
 // Waits notes in a sentence, with its arithmetic, what the run leaves undone that somebody might expect,
-// and why. What it does is told by Act; of several the first counts.
+// and why. Act says what the run does. Of several such sentences the first counts.
 func (r *Run) Waits(why string, args ...any) {
 	if r.waits == "" {
 		r.waits = fmt.Sprintf(why, args...)

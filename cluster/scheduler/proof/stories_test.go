@@ -16,13 +16,13 @@ import (
 )
 
 var (
-	stories = flag.Int("stories", 6, "how many stories are told")
+	stories = flag.Int("stories", 6, "how many stories to tell")
 	first   = flag.Uint64("seed", 1, "the seed of the first story; the others follow")
 	built   = flag.String("binary", "", "a kube-scheduler that is built already")
 	length  = flag.Int("steps", 25, "how many steps a story has")
 )
 
-// kube-scheduler's binary and kviz' scheduler are told the same stories. After each step every pod is where it
+// kube-scheduler's binary and kviz' scheduler go through the same stories. After each step every pod is where it
 // is on the other side, or waits with the same message, or is to be made room for on the same node with the same
 // victims; in the end the Events about each pod are the same. Where kviz found several nodes equally good and drew
 // one, the binary may have drawn another of them: that pod goes then, on both sides.
