@@ -19,6 +19,7 @@ import (
 	"kviz/cluster/operator"
 	"kviz/cluster/proxy"
 	"kviz/cluster/registry"
+	"kviz/cluster/resourceconsumer"
 	"kviz/cluster/runtime"
 	"kviz/cluster/scheduler/program"
 	"kviz/cluster/sim"
@@ -115,6 +116,9 @@ func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
 	})
 	r.SetProgram(metricsserver.Image, func(in runtime.Instance) runtime.Program { return metricsserver.Start(in, ns.scrape) })
 	r.SetProgram(operator.Image, operator.Start)
+	r.SetProgram(resourceconsumer.Image, resourceconsumer.Start)
+	r.SetProgram(resourceconsumer.Controller, resourceconsumer.StartController)
+	r.SetProgram(resourceconsumer.ExternalMetrics, resourceconsumer.StartExternalMetrics)
 	r.SetProgram(descheduler.Image, descheduler.Start)
 	r.SetProgram(program.Image, func(in runtime.Instance) runtime.Program { return program.Start(in, ns.scheduler) })
 	return r

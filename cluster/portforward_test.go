@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -185,6 +186,60 @@ func TestPortForward(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Where the program behind a forwarded port speaks HTTPS, the port does: a client shakes hands with it, and
+// one that speaks plain HTTP gets nothing.
+func TestPortForwardToHTTPS(t *testing.T) {
+	o := serveOutside(t, simplePod("metrics", corev1.Container{Image: "registry.k8s.io/e2e-test-images/agnhost:2.56", Command: []string{"/agnhost", "external-metrics"}}))
+	dialer, err := portforward.NewSPDYOverWebsocketDialer(o.sub("metrics", "portforward").URL(), o.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, ready := make(chan struct{}), make(chan struct{})
+	f, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{"0:6443"}, stop, ready, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- f.ForwardPorts() }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	ports, err := f.GetPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "127.0.0.1:" + strconv.Itoa(int(ports[0].Local))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for _, want := range []struct{ path, says string }{
+		{"/readyz", "ok"},
+		{"/set/queue_messages_ready?value=42", `{"metric":"queue_messages_ready","status":"success","value":42}`},
+		{"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_messages_ready", `"value":"42"`},
+		{"/fail/queue_messages_ready?fail=true", `"failing":"true"`},
+		{"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_messages_ready", "metric queue_messages_ready is configured to fail"},
+		{"/set/nothing?value=1", "metric nothing not found"},
+		{"/create/lag?value=7&fail=false&labels=topic%3Dorders", `"labels":{"topic":"orders"}`},
+		{"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/lag?labelSelector=topic%3Dorders", `"value":"7"`},
+		{"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/lag?labelSelector=topic%3Dbills", "no metric name called lag with labels map[topic:bills]"},
+	} {
+		resp, err := client.Get("https://" + at + want.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(b), want.says) {
+			t.Errorf("%s: %d %q, %v; want %q", want.path, resp.StatusCode, b, err, want.says)
+		}
+	}
+	if resp, err := http.Get("http://" + at + "/readyz"); err == nil && resp.StatusCode == http.StatusOK {
+		t.Error("plain HTTP was answered")
+	}
+	close(stop)
+	if err := <-ended; err != nil && !errors.Is(err, portforward.ErrLostConnectionToPod) {
+		t.Error(err)
 	}
 }
 

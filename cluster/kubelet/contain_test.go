@@ -45,6 +45,9 @@ func (dialer) Curl(_ *sim.Task, _, _, url string, _ time.Duration) (string, int,
 	explode(url, "http://bad")
 	return "", 0, ""
 }
+func (dialer) Connect(*sim.Task, string, string, string, int) (remote.Connection, error) {
+	return nil, io.EOF
+}
 func (dialer) Lookup(*sim.Task, string, string, string) ([]string, error) { return nil, nil }
 
 // program is one that panics when it serves, or in a task of its own.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 )
 
@@ -52,6 +53,22 @@ func (n *Network) Curl(t *sim.Task, node, pod, rawurl string, limit time.Duratio
 	}
 	res := n.Dial(t, From{Node: node, Pod: pod}, Request{Host: u.Hostname(), Port: port, Path: path, Limit: limit})
 	return curlSays(res, u.Hostname(), port, limit)
+}
+
+// Connect opens a connection from a pod to a port of an address or a name. It is the runtime's
+// Dialer.
+func (n *Network) Connect(t *sim.Task, node, pod, host string, port int) (remote.Connection, error) {
+	switch res := n.Dial(t, From{Node: node, Pod: pod}, Request{Host: host, Port: port}); res.Outcome {
+	case Answered:
+		t.SetCauses(res.ID)
+		return res.Answer, nil
+	case Unresolvable:
+		return nil, fmt.Errorf("dial tcp: lookup %s: no such host", host)
+	case TimedOut:
+		return nil, fmt.Errorf("dial tcp %s: %w", res.To, &remote.DialError{TimedOut: true})
+	default:
+		return nil, fmt.Errorf("dial tcp %s: %w", res.To, &remote.DialError{Reason: res.Outcome})
+	}
 }
 
 // curlSays is how curl 8 reports an outcome.

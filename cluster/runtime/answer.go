@@ -48,7 +48,14 @@ func (a Answer) Serve(t *sim.Task, req *remote.Request) (remote.Answer, error) {
 }
 
 // TLS reports whether what listens there speaks HTTPS.
-func (a Answer) TLS() bool { return a.Program != nil }
+func (a Answer) TLS() bool {
+	p, ok := a.Program.(live)
+	if !ok {
+		return false
+	}
+	_, insecure := p.run.program.(Insecure)
+	return !insecure
+}
 
 // Has reports whether an address belongs to a sandbox of this node.
 func (r *Runtime) Has(ip string) bool { _, ok := r.byIP[ip]; return ok }

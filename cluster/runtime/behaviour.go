@@ -190,6 +190,9 @@ func choose(cfg *ContainerConfig) (b Behaviour, assumed bool) {
 	if program, ok := cfg.program(); ok && cfg.lacks(program) {
 		return Behaviour{Broken: runcFailed + "error during container init: " + notFound(program)}, false
 	}
+	if b, ok := testImage(repo, argv); ok {
+		return b, false
+	}
 	if len(cfg.Command) == 0 {
 		if repo == "docker.io/curlimages/curl" && len(argv) > 0 && (strings.HasPrefix(argv[0], "-") || cfg.lacks(argv[0])) {
 			argv = slices.Insert(argv, 0, "curl") // as its entry point does
@@ -285,11 +288,6 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 			return b, true
 		}
 	}
-	if repo == agnhost && len(args) > 0 {
-		if b, ok := agnhostDoes(args); ok {
-			return b, true
-		}
-	}
 	if shellImage(repo) && len(args) == 0 && cfg.Stdin {
 		b.Script, b.IgnoreTerm = []string{"sh"}, true
 		return b, true
@@ -321,31 +319,45 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 	return b, true
 }
 
-// agnhost is the image of Kubernetes' end-to-end tests, whose first argument says what it
-// is (test/images/agnhost).
-const agnhost = "registry.k8s.io/e2e-test-images/agnhost"
+// The images of Kubernetes' end-to-end tests that are servers. What agnhost is its first argument says
+// (test/images/agnhost); the other's program is in package resourceconsumer.
+const (
+	agnhost          = "registry.k8s.io/e2e-test-images/agnhost"
+	resourceConsumer = "registry.k8s.io/e2e-test-images/resource-consumer"
+)
 
-// agnhostDoes is what it does of that; false for what is not simulated.
-func agnhostDoes(args []string) (Behaviour, bool) {
+// testImage is what they do, by the whole command line; false for what is not simulated.
+func testImage(repo string, argv []string) (Behaviour, bool) {
 	b := Behaviour{Term: termTime}
 	port := 0
-	switch args[0] {
-	case "pause":
-		return b, true
-	case "serve-hostname":
-		b.Named, port = true, 9376
-	case "test-webserver":
-		b.Files, port = true, 80
-	default:
+	switch {
+	case repo == resourceConsumer && (len(argv) == 0 || strings.HasPrefix(argv[0], "-") || path.Base(argv[0]) == "consumer"):
+		port = 8080
+	case repo != agnhost:
 		return b, false
+	default:
+		switch subcommand(argv) {
+		case "pause":
+			return b, true
+		case "serve-hostname":
+			b.Named, port = true, 9376
+		case "test-webserver":
+			b.Files, port = true, 80
+		case "resource-consumer-controller":
+			port = 8080
+		case "external-metrics":
+			port = 6443
+		default:
+			return b, false
+		}
 	}
-	for i, a := range args {
-		a, found := strings.CutPrefix(a, "--port")
+	for i, a := range argv {
+		a, found := strings.CutPrefix("-"+strings.TrimLeft(a, "-"), "-port") // -port and --port
 		if !found {
 			continue
 		}
-		if a == "" && i+1 < len(args) {
-			a = args[i+1]
+		if a == "" && i+1 < len(argv) {
+			a = argv[i+1]
 		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(a, "=")); err == nil {
 			port = n
@@ -353,6 +365,17 @@ func agnhostDoes(args []string) (Behaviour, bool) {
 	}
 	b.Serve = []int{port}
 	return b, true
+}
+
+// subcommand is the first argument of agnhost; "" without one.
+func subcommand(argv []string) string {
+	if len(argv) > 0 && path.Base(argv[0]) == "agnhost" {
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return ""
+	}
+	return argv[0]
 }
 
 func durationArg(args []string, i int, def time.Duration) time.Duration {

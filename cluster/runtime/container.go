@@ -99,6 +99,7 @@ type running struct {
 	exit    *sim.Timer
 	process *sim.Process // of a script or a program
 	program Program      // of an image that has one; else nil
+	uses    []use        // of the program, beside what the container uses by itself
 	disk    *disk
 	serves  []int
 	trap    string // what a script does on TERM
@@ -181,7 +182,7 @@ func (r *Runtime) begin(t *sim.Task, c *Container, s *Sandbox) {
 	switch {
 	case len(b.Script) > 0:
 		r.startScript(c, s)
-	case r.programs[c.repository()] != nil:
+	case r.programOf(c) != nil:
 		r.startProgram(t, c, s)
 	case b.Exits:
 		c.run.exit = r.k.After(b.After, func() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/stdio"
 	"kviz/cluster/trace"
@@ -16,6 +17,8 @@ import (
 type Dialer interface {
 	// Curl fetches a URL from a pod and gives what curl would print and return.
 	Curl(t *sim.Task, node, pod, url string, limit time.Duration) (body string, exit int, stderr string)
+	// Connect opens a connection from a pod to a port of an address or a name.
+	Connect(t *sim.Task, node, pod, host string, port int) (remote.Connection, error)
 	// Lookup resolves a name from a pod.
 	Lookup(t *sim.Task, node, pod, name string) ([]string, error)
 }

@@ -20,6 +20,9 @@ type Program interface {
 	Serve(t *sim.Task, r *remote.Request) (remote.Answer, error)
 }
 
+// Insecure is a program that speaks HTTP, where others speak HTTPS.
+type Insecure interface{ Insecure() }
+
 // Instance is the container that a program runs in.
 type Instance struct {
 	Process *sim.Process // dies with the container
@@ -29,6 +32,11 @@ type Instance struct {
 	Command []string // with its arguments
 	API     client.Interface
 	Log     func(line string)
+	// Dial opens a connection from the pod to a port of an address, or of a name of cluster DNS.
+	// An error is that of Go's dialer.
+	Dial func(t *sim.Task, host string, port int) (remote.Connection, error)
+	// Use adds to what the container uses, in nanocores and bytes, for a while.
+	Use func(cpu, memory int64, d time.Duration)
 	// Read gives a file of the container, as os.ReadFile does.
 	Read func(path string) ([]byte, error)
 	// Exit ends the container with an exit status, because of events. A program calls it in one of
@@ -39,12 +47,22 @@ type Instance struct {
 // StartProgram begins a program.
 type StartProgram func(Instance) Program
 
-// SetProgram says what runs in containers of an image, named without its tag.
+// SetProgram says what runs in containers of an image, named without its tag; of agnhost, whose
+// first argument says what it is, that stands behind it.
 func (r *Runtime) SetProgram(repository string, start StartProgram) {
 	if r.programs == nil {
 		r.programs = map[string]StartProgram{}
 	}
 	r.programs[repository] = start
+}
+
+// programOf is what runs in a container, nil for an image without a program.
+func (r *Runtime) programOf(c *Container) StartProgram {
+	repo := c.repository()
+	if repo == agnhost {
+		return r.programs[repo+" "+subcommand(slices.Concat(c.Command, c.Args))]
+	}
+	return r.programs[repo]
 }
 
 // startProgram runs a container's program as a process of its own, whose lane is the
@@ -56,6 +74,13 @@ func (r *Runtime) startProgram(t *sim.Task, c *Container, s *Sandbox) {
 	in := Instance{
 		Process: c.run.process, Node: r.cfg.Node, Pod: s.key(), Host: s.Hostname, Command: slices.Concat(c.Command, c.Args),
 		Log: func(line string) { c.log.write(r.k.Now(), line+"\n", true) },
+		Dial: func(t *sim.Task, host string, port int) (remote.Connection, error) {
+			if r.dialer == nil {
+				return nil, &remote.DialError{Reason: "network is unreachable"}
+			}
+			return r.dialer.Connect(t, r.cfg.Node, s.key(), host, port)
+		},
+		Use: func(cpu, memory int64, d time.Duration) { run.use(cpu, memory, r.k.Now(), d) },
 		Read: func(path string) ([]byte, error) {
 			text, there := run.disk.read(path)
 			if !there {
@@ -72,7 +97,7 @@ func (r *Runtime) startProgram(t *sim.Task, c *Container, s *Sandbox) {
 	if r.api != nil {
 		in.API = r.api(s.Namespace, s.ServiceAccount, s.key())
 	}
-	if broken := t.HandleCrash(func() { c.run.program = r.programs[c.repository()](in) }); broken != nil {
+	if broken := t.HandleCrash(func() { c.run.program = r.programOf(c)(in) }); broken != nil {
 		r.crashed(c, c.run, broken)
 	}
 }

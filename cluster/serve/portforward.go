@@ -24,7 +24,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "kubectl port-forward, pods/proxy and services/proxy carry HTTP requests and responses; simulated containers speak no other protocol, and upgrades are refused",
+	What: "kubectl port-forward, pods/proxy and services/proxy carry HTTP requests and responses (over TLS with a self-signed certificate, where the program speaks HTTPS); simulated containers speak no other protocol, and upgrades are refused",
 	Seen: "the error of the connection",
 })
 
@@ -130,10 +130,16 @@ func (f forwarder) forward(port int, stream io.ReadWriter) error {
 	case to == nil:
 		return errSessionEnded
 	}
+	if to.TLS() {
+		var err error
+		if stream, err = secure(stream); err != nil {
+			return err
+		}
+	}
 	in := bufio.NewReader(stream)
 	for {
 		if _, err := in.Peek(1); err != nil {
-			return nil // the client has closed the connection
+			return nil // the client has closed the connection, or speaks no TLS where the server does
 		}
 		r, err := http.ReadRequest(in)
 		if err != nil {
