@@ -96,6 +96,7 @@ var catalogue = map[string]Image{
 	"docker.io/library/mariadb":  {Serves: 3306, Entry: Script},
 
 	"docker.io/hashicorp/http-echo":                     {User: "65532", Serves: 5678, base: scratch, files: "/http-echo /bin/http-echo"},
+	"registry.k8s.io/hpa-example":                       {Serves: 80, Entry: Script, base: debian},
 	"registry.k8s.io/echoserver":                        {Serves: 8080},
 	"registry.k8s.io/e2e-test-images/agnhost":           {Serves: 8080},
 	"registry.k8s.io/e2e-test-images/resource-consumer": {Serves: 8080},

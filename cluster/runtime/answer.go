@@ -121,6 +121,9 @@ func (r *Runtime) connect(s *Sandbox, port int, method, path string) Answer {
 				a.Code, a.Body = f.Code, "internal server error\n"
 			}
 		}
+		if path != "" && b.Burn > 0 { // seen as what it comes to on average until the next figure
+			c.run.use(int64(b.Burn)/int64(usageStep/time.Second), 0, r.k.Now(), usageStep)
+		}
 		if path != "" && c.run.program == nil { // a program logs what it wants to
 			c.log.write(r.k.Now(), fmt.Sprintf("%q %d %d\n", method+" "+path+" HTTP/1.1", a.Code, len(a.Body)), false)
 		}

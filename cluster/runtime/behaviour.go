@@ -35,11 +35,12 @@ type Behaviour struct {
 	Term       time.Duration // from TERM until it ends
 	TermCode   int32
 
-	Hang  bool   // accepts connections and never answers
-	Fails []Fail // paths that answer an error
-	Text  string // what it answers; "" is "hello from POD"
-	Files bool   // it answers with the file that a path names
-	Named bool   // it answers with its hostname, and nothing else
+	Hang  bool          // accepts connections and never answers
+	Fails []Fail        // paths that answer an error
+	Text  string        // what it answers; "" is "hello from POD"
+	Files bool          // it answers with the file that a path names
+	Burn  time.Duration // processor time that an answer takes
+	Named bool          // it answers with its hostname, and nothing else
 	Say   []string
 
 	Script []string // argv of a shell that runs for real
@@ -70,6 +71,7 @@ const BehaviourAnnotation = "kviz.dev/behaviour"
 //	ignore term           do not end on TERM
 //	term 5s               take 5 s to end after TERM
 //	text WORDS            answer WORDS
+//	burn 100ms            use 100 ms of a processor for each answer
 //	say WORDS             write WORDS to the log
 func ParseBehaviour(s string) (Behaviour, error) {
 	b := Behaviour{Term: termTime}
@@ -129,10 +131,15 @@ func (b *Behaviour) clause(w []string) (err error) {
 		b.Term, err = duration(rest)
 	case "text":
 		b.Text = rest
+	case "burn":
+		b.Burn, err = duration(rest)
+		if err == nil && b.Burn > time.Minute {
+			err = fmt.Errorf("want at most 1m for an answer, not %q", rest)
+		}
 	case "say":
 		b.Say = append(b.Say, rest)
 	default:
-		return fmt.Errorf("unknown word %q: one of serve, start, exit, oom, fail, hang, ignore, term, text, say", w[0])
+		return fmt.Errorf("unknown word %q: one of serve, start, exit, oom, fail, hang, ignore, term, text, burn, say", w[0])
 	}
 	return err
 }
@@ -298,6 +305,10 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 	}
 	if interpreter(repo) && len(args) == 0 && !cfg.Stdin {
 		b.Exits = true
+		return b, true
+	}
+	if repo == "registry.k8s.io/hpa-example" && len(args) == 0 { // it adds up a million square roots, which takes a tenth of a second
+		b.Serve, b.Text, b.Burn = []int{80}, "OK!", 100*time.Millisecond
 		return b, true
 	}
 	img, known := cfg.image()
