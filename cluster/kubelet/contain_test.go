@@ -2,6 +2,7 @@ package kubelet_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func (dialer) Curl(_ *sim.Task, _, _, url string, _ time.Duration) (string, int,
 	explode(url, "http://bad")
 	return "", 0, ""
 }
+
 func (dialer) Connect(*sim.Task, string, string, string, int) (remote.Connection, error) {
 	return nil, io.EOF
 }
