@@ -110,6 +110,8 @@ type Action struct {
 	Why        string // a full sentence: "spec.replicas is 3, 1 pod exists: create 2"
 	Desired    string `json:",omitempty"`
 	Observed   string `json:",omitempty"`
+
+	Autoscale *Autoscale `json:",omitempty"` // the sum of a HorizontalPodAutoscaler
 }
 
 // Election is a Lease won or lost.

@@ -81,14 +81,12 @@ func (e *Env) Attempt(t *sim.Task, object trace.Ref, doing string, fn func()) bo
 // do to target because of object, and in a full sentence why. What follows in
 // the task is caused by it.
 func (e *Env) Act(t *sim.Task, key string, object trace.Ref, verb string, target trace.Ref, desired, observed any, why string) {
-	id := t.Emit(trace.Event{
-		Kind: trace.ReconcileAction, Object: object,
-		Payload: &trace.Action{
-			Controller: e.Name(), Key: key, Verb: verb, Target: target, Why: why,
-			Desired: text(desired), Observed: text(observed),
-		},
-	})
-	t.SetCauses(id)
+	e.act(t, object, &trace.Action{Key: key, Verb: verb, Target: target, Why: why, Desired: text(desired), Observed: text(observed)})
+}
+
+func (e *Env) act(t *sim.Task, object trace.Ref, a *trace.Action) {
+	a.Controller = e.Name()
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.ReconcileAction, Object: object, Payload: a}))
 }
 
 func text(v any) string {

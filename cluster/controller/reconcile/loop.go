@@ -174,9 +174,19 @@ func (r *Run) Act(verb string, target trace.Ref, desired, observed any, why stri
 	if len(args) > 0 {
 		why = fmt.Sprintf(why, args...)
 	}
+	r.act(&trace.Action{Verb: verb, Target: target, Why: why, Desired: text(desired), Observed: text(observed)})
+}
+
+// ActOn is [Run.Act] with the sum that the controller has done.
+func (r *Run) ActOn(sum *trace.Autoscale, verb, why string) {
+	r.act(&trace.Action{Verb: verb, Target: sum.Target, Why: why, Desired: text(sum.Desired), Observed: text(sum.Current), Autoscale: sum})
+}
+
+func (r *Run) act(a *trace.Action) {
 	r.T.SetCauses(append([]trace.ID{r.start}, r.also...)...)
 	r.also = nil
-	r.loop.env.Act(r.T, r.Key, r.loop.ref(r), verb, target, desired, observed, why)
+	a.Key = r.Key
+	r.loop.env.act(r.T, r.loop.ref(r), a)
 }
 
 // Waits notes in a sentence, with its arithmetic, what the run leaves undone that somebody might expect,
