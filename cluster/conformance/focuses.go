@@ -12,11 +12,15 @@ type focus struct {
 	speed int  // of the cluster's clock
 	quick bool // takes seconds: part of every run of .ci/run
 	zones bool // its nodes are in zones, one each
+	// manifest is applied before, from the folder assets/manifests; "" for none.
+	manifest string
 }
 
 // pattern is what the end-to-end tests take for -ginkgo.focus. The name of their suite
 // stands before that of the spec.
-func (f focus) pattern() string { return `\[` + f.sig + `\] ` + regexp.QuoteMeta(f.name) + `\b` }
+func (f focus) pattern() string {
+	return `\[` + f.sig + `\] ` + regexp.QuoteMeta(f.name) + `(\W|$)`
+}
 
 // focuses are what is run. What they have in common is that no answer of a container is
 // waited for.
@@ -87,6 +91,47 @@ var beyond = []focus{
 	{name: "SchedulerPredicates", sig: "sig-scheduling", speed: 1},
 	{name: "SchedulerPreemption", sig: "sig-scheduling", speed: 1},
 	{name: "SchedulerPriorities", sig: "sig-scheduling", speed: 1},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (external metrics)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (non-default behavior) with autoscaling disabled", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (non-default behavior) with both scale up and down controls configured", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (non-default behavior) with long upscale stabilization window", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (non-default behavior) with scale limited by number of Pods rate", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (non-default behavior) with scale limited by percentage", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (non-default behavior) with short downscale stabilization window", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) CustomResourceDefinition", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) Deployment (Container Resource)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) Deployment (Pod Resource)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) Deployment (Pod-level Resources", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet Should", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet light", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet with idle sidecar", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: Memory)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] [FeatureGate:HPAConfigurableTolerance]", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] [FeatureGate:HPAScaleToZero]", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "Dynamic Provisioning DynamicProvisioner", sig: "sig-storage", speed: 1},
+	{name: "Ephemeralstorage", sig: "sig-storage", speed: 1},
+	{name: "PV Protection", sig: "sig-storage", speed: 1},
+	{name: "PVC Protection", sig: "sig-storage", speed: 1},
+	{name: "PersistentVolumes Default StorageClass", sig: "sig-storage", speed: 1},
+	{name: "Retroactive StorageClass Assignment", sig: "sig-storage", speed: 1},
+}
+
+const metricsServer = "metrics-server.yaml"
+
+// unlisted are specs of the same groups that are counted in their table, without a row each, by what their
+// names contain.
+var unlisted = []struct{ specs, reason string }{
+	{"[sig-storage] In-tree Volumes", "try each driver that was once part of Kubernetes with each pattern of use, which need their servers"},
+	{"[sig-storage] CSI Volumes", "try three drivers with each pattern of use, and install their containers"},
+	{"[sig-storage] CSI Mock", "install a driver and its sidecars as containers"},
+	{"[sig-storage] PersistentVolumes-local", "prepare folders and disks through a shell on the node"},
+	{"[sig-storage] PersistentVolumes-expansion", "prepare a disk through a shell on the node"},
+	{"[sig-storage] PersistentVolumes NFS", "need a server of NFS"},
+	{"[sig-storage] NFSPersistentVolumes", "need a server of NFS"},
+	{"[sig-storage] HostPathType", "prepare files and devices through a shell on the node"},
+	{"lexvolume", "need drivers that are programs on the node"},
+	{"[sig-storage] Volume metrics", "read the metrics of kube-controller-manager and of the kubelet"},
+	{"[sig-storage] GenericPersistentVolume", "restart the kubelet through a shell on the node"},
 }
 
 // leftOut are specs of the groups that are run which cannot be run yet, by how their
@@ -103,10 +148,13 @@ var leftOut = []struct{ specs, reason string }{
 	{"[sig-auth] [FeatureGate:ClusterTrustBundle]", "trust bundles are not simulated"},
 	{"[FeatureGate:GenericWorkload]", "the feature gate GenericWorkload is off by default: there is no API for workloads and pod groups"},
 	{"SchedulerPredicates validates pod overhead", "an extended resource that a program writes into a node's capacity is not copied into what is allocatable: the kubelet here does not read its Node"},
-	{"SchedulerPredicates when PVC has node-affinity", "claims are not bound by a controller yet"},
 	{"DaemonRestart", "restarts a program of a node through the shell of its machine, over SSH"},
 	{"[Provider:gce]", "needs a cloud"},
 	{"[Provider:aws,azure,gce]", "needs a cloud"},
+	{"[Feature:KubeDNSAutoscaler]", "scales the Deployment of kube-dns, and the cluster's DNS is no pod here"},
+	{"[Feature:StorageProvider]", "needs a cloud"},
+	{"Invalid AWS KMS key", "needs a cloud"},
+	{"[Feature:OffByDefault]", "the feature gate is off by default"},
 	{"[FeatureGate:StatefulSetRecreateStrategy]", "the feature gate StatefulSetRecreateStrategy is off by default"},
 }
 

@@ -3,10 +3,11 @@
 //
 //	go run -C cluster/conformance .                        # everything in scope, and rewrites the table
 //	go run -C cluster/conformance . -focus Watchers,Events # these focuses only; rewrites their rows
-//	go run -C cluster/conformance . -beyond                # the other specs of the scheduler and the workloads; SCHEDULING.md, WORKLOADS.md
+//	go run -C cluster/conformance . -beyond                # the other specs of workloads, autoscaling, scheduling and storage
 //	go run -C cluster/conformance . -quick                 # fails if a spec fails that the table says passes
 //
-// Each focus, a container of specs, gets a cluster of its own. The tables are TABLE.md, SCHEDULING.md and WORKLOADS.md.
+// Each focus, a container of specs, gets a cluster of its own. The tables are TABLE.md and, for -beyond, WORKLOADS.md,
+// AUTOSCALING.md, SCHEDULING.md and STORAGE.md.
 //
 // Start reading at main, then TABLE.md.
 package main
@@ -42,7 +43,7 @@ func run(ctx context.Context) error {
 		only    = flag.String("focus", "", "run only these focuses (comma-separated; see focuses.go)")
 		quick   = flag.Bool("quick", false, "run only what takes seconds, and compare with the table instead of writing it")
 		at      = flag.Int("at-once", 1, "so many clusters at a time")
-		others  = flag.Bool("beyond", false, "run the specs of [sig-apps] and [sig-scheduling] that are not Conformance")
+		others  = flag.Bool("beyond", false, "run the specs of workloads, autoscaling, scheduling and storage that are not Conformance")
 		tables  = flag.String("tables", ".", "the folder of the tables")
 		reports = flag.String("reports", "", "keep what the tests print in this folder")
 	)
@@ -90,6 +91,8 @@ func enter(file, head string, specs func() ([]string, error), run []focus, resul
 	if err != nil {
 		return err
 	}
+	all, said := aside(all)
+	head += strings.ReplaceAll(said, "%", "%%")
 	rows, err := readTable(file)
 	if err != nil {
 		return err

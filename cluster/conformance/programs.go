@@ -79,7 +79,7 @@ func (p programs) labels() string {
 	return "--ginkgo.label-filter=Conformance"
 }
 
-// otherSpecs are the names of a group's specs that are not Conformance.
+// otherSpecs are the names of a group's specs that are not Conformance, with the unlisted ones.
 func (p programs) otherSpecs(ctx context.Context, group string) ([]string, error) {
 	dir, err := os.MkdirTemp("", "kviz-conformance-")
 	if err != nil {
@@ -120,6 +120,9 @@ func readReport(dir string) (reports []types.Report, err error) {
 // suiteLimit is how long a focus may take; specs have limits of their own.
 const suiteLimit = 40 * time.Minute
 
+// manifests is their folder, from the one of this module.
+const manifests = "../../assets/manifests"
+
 // run runs the specs of one focus against a cluster of their own. What both programs
 // print stays in dir.
 func (p programs) run(ctx context.Context, f focus, dir string) (results []result, err error) {
@@ -134,6 +137,12 @@ func (p programs) run(ctx context.Context, f focus, dir string) (results []resul
 	if f.zones {
 		if err := inZones(ctx, kubeconfig); err != nil {
 			return nil, err
+		}
+	}
+	if f.manifest != "" {
+		c := exec.CommandContext(ctx, p.kviz, "kubectl", "--kubeconfig", kubeconfig, "apply", "-f", filepath.Join(manifests, f.manifest))
+		if out, err := c.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("apply %s: %w: %s", f.manifest, err, out)
 		}
 	}
 	args := []string{

@@ -40,13 +40,41 @@ speed that is said: where a spec waits for the cluster for minutes, it runs fast
 const kubernetes = "v1.37.1"
 
 // beyondTables are the tables of the specs that are not Conformance, by group.
-var beyondTables = map[string]string{"sig-apps": "WORKLOADS.md", "sig-scheduling": "SCHEDULING.md"}
+var beyondTables = map[string]string{"sig-apps": "WORKLOADS.md", "sig-autoscaling": "AUTOSCALING.md", "sig-scheduling": "SCHEDULING.md", "sig-storage": "STORAGE.md"}
 
 const beyondHead = `# Kubernetes' other [SIG] specs against kviz serve
 
 Written by %[1]sgo run -C cluster/conformance . -beyond%[1]s; not to be edited. The end-to-end tests of Kubernetes %[2]s have %[3]d specs of
 [SIG] that are not Conformance: **%[4]d pass, %[5]d fail, %[6]d are left out**. Otherwise as in TABLE.md, which has those that are.
 `
+
+// aside takes the unlisted specs out of a group's, and says how many there are of each kind and why they
+// are not run.
+func aside(all []string) (listed []string, said string) {
+	count := map[string]int{}
+	for _, spec := range all {
+		kind := ""
+		for _, u := range unlisted {
+			if kind == "" && strings.Contains(spec, u.specs) {
+				kind = u.specs
+			}
+		}
+		if kind == "" {
+			listed = append(listed, spec)
+		}
+		count[kind]++
+	}
+	var b strings.Builder
+	for _, u := range unlisted {
+		if n := count[u.specs]; n > 0 {
+			fmt.Fprintf(&b, "- %d with %q in their names: they %s\n", n, u.specs, u.reason)
+		}
+	}
+	if b.Len() == 0 {
+		return listed, ""
+	}
+	return listed, "\nThese are counted here only, and are left out:\n\n" + b.String()
+}
 
 func writeTable(path, head string, rows []result) error {
 	var b strings.Builder
