@@ -9,6 +9,8 @@ import (
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslicemirroring"
+	"kviz/cluster/controller/expand"
+	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/dns"
@@ -67,6 +69,10 @@ func serviceAccount(controller string) string {
 		return replicaset.ReplicationSource
 	case certificates.Approving, certificates.Signing, certificates.Cleaner:
 		return "certificate-controller"
+	case persistentvolume.Name:
+		return persistentvolume.Account
+	case expand.Name:
+		return expand.Account
 	case storageprotection.ClaimsName:
 		return "pvc-protection-controller"
 	case storageprotection.VolumesName:

@@ -10,7 +10,7 @@ import (
 
 // A pod whose claim does not exist, or is not bound, is not scheduled, and says why; it starts
 // when the claim is bound, by hand here. For a claim that waits for its first pod the scheduler
-// writes down its choice, and the pod waits for the claim: testdata/claims.txt.
+// writes down its choice, and the controller of claims binds them: testdata/claims.txt.
 func TestClaimsAreScheduled(t *testing.T) {
 	t.Parallel()
 	steady.Bubble(t, func(t *testing.T) {

@@ -41,6 +41,10 @@ func ResourceOf(obj runtime.Object) (Resource, bool) {
 		return LimitRanges, true
 	case *corev1.ResourceQuota:
 		return ResourceQuotas, true
+	case *corev1.PersistentVolumeClaim:
+		return PersistentVolumeClaims, true
+	case *corev1.PersistentVolume:
+		return PersistentVolumes, true
 	case *corev1.ReplicationController:
 		return ReplicationControllers, true
 	case *appsv1.ReplicaSet:

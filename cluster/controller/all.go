@@ -10,10 +10,13 @@ import (
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslice"
 	"kviz/cluster/controller/endpointslicemirroring"
+	"kviz/cluster/controller/ephemeral"
+	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/garbage"
 	"kviz/cluster/controller/job"
 	"kviz/cluster/controller/namespace"
 	"kviz/cluster/controller/nodelifecycle"
+	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/podgc"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/replicaset"
@@ -69,6 +72,9 @@ func all(cfg Config) []descriptor {
 		of(ttlafterfinished.Name, ttlafterfinished.Name, ttlafterfinished.New),
 		of(cronjob.Name, cronjob.Name, cronjob.New),
 		of(daemonset.Name, daemonset.Name, daemonset.New),
+		of(persistentvolume.Name, persistentvolume.Source, persistentvolume.New),
+		of(ephemeral.Name, ephemeral.Source, ephemeral.New),
+		of(expand.Name, expand.Source, expand.New),
 	}
 	if cfg.Sign != nil {
 		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))

@@ -85,7 +85,6 @@ var Fields = []Row{
 	{What: "VolumeSource.cephfs", So: "the folder is empty"},
 	{What: "VolumeSource.cinder", So: "the folder is empty"},
 	{What: "VolumeSource.csi", So: "no driver runs, and the folder is empty"},
-	{What: "VolumeSource.ephemeral", Only: scheduler, So: "no controller makes the claim, and the pod waits for it"},
 	{What: "VolumeSource.fc", So: "the folder is empty"},
 	{What: "VolumeSource.flexVolume", So: "the folder is empty"},
 	{What: "VolumeSource.flocker", So: "the folder is empty"},
@@ -104,8 +103,10 @@ var Fields = []Row{
 	{What: "VolumeSource.storageos", So: "the folder is empty"},
 	{What: "VolumeSource.vsphereVolume", So: "the folder is empty"},
 
-	// Of a claim, in a StatefulSet's template of it.
-	{What: "PersistentVolumeClaim.spec", Only: scheduler, So: "no volume is bound or made for the claim, and its pod waits until it is bound"},
+	// Of a claim, also in a template of it.
+	{What: "PersistentVolumeClaimSpec.dataSource", So: "no volume begins with what another or a snapshot has"},
+	{What: "PersistentVolumeClaimSpec.dataSourceRef", So: "no volume begins with what another or a snapshot has"},
+	{What: "VolumeResourceRequirements.limits", So: "a claim may get a larger volume, in Kubernetes too"},
 
 	// Of a Service.
 	{What: "ServiceSpec.externalName", So: "the cluster's DNS does not lead there"},

@@ -1,7 +1,7 @@
 // Package inert lists what the API serves but nothing in this cluster acts on yet:
 // kinds, subresources and fields that are accepted and stored, and then have no effect, or
-// only a part of it because of those who should act on them some do not (claims: the scheduler waits
-// until they are bound, and nobody binds them).
+// only a part of it because of those who should act on them some do not (ResourceClaims: the
+// scheduler gives them devices, and no driver gets these ready).
 //
 // Kubernetes has no such list: something acts on everything that it serves. Here each row
 // becomes a Warning in the response to a write of such an object, an Event NotSimulated

@@ -49,6 +49,14 @@ controller/cronjob
 controller/disruption
 	PodDisruptionBudget: spec
 	PodDisruptionBudgetSpec: minAvailable selector maxUnavailable
+controller/ephemeral
+	EphemeralVolumeSource: volumeClaimTemplate
+	PersistentVolumeClaimTemplate: spec
+	VolumeSource: ephemeral
+controller/persistentvolume
+	PersistentVolumeClaim: spec
+	PersistentVolumeClaimSpec: accessModes selector resources volumeName storageClassName volumeMode volumeAttributesClassName
+	VolumeResourceRequirements: requests
 controller/job
 	Job: spec
 	JobSpec: parallelism completions activeDeadlineSeconds podFailurePolicy successPolicy backoffLimit backoffLimitPerIndex maxFailedIndexes selector template completionMode suspend podReplacementPolicy managedBy
@@ -177,12 +185,13 @@ var byLibrary = []string{
 	"SecurityContext.procMount", "SecurityContext.seccompProfile", "SecurityContext.appArmorProfile", "PodSecurityContext.seLinuxOptions", "PodSecurityContext.windowsOptions",
 	"PodSecurityContext.seccompProfile", "PodSecurityContext.appArmorProfile", "Container.resizePolicy", "ContainerResizePolicy.resourceName", "PodSpec.serviceAccount", "PodSpec.priority",
 	"NodeSelectorTerm.", "NodeSelectorRequirement.", "PreferredSchedulingTerm.", "NodeSelector.", "PodSchedulingGate.", "Toleration.", "DaemonSetUpdateStrategy.rollingUpdate", "RollingUpdateDaemonSet.",
+	"PersistentVolumeClaimSpec.storageClassName",
 }
 
 // workloads are the types whose fields are looked at: of kinds that are acted on.
 var workloads = []runtime.Object{
 	&corev1.Pod{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.ReplicationController{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
-	&corev1.Service{}, &policyv1.PodDisruptionBudget{}, &batchv1.Job{}, &batchv1.CronJob{},
+	&corev1.Service{}, &corev1.PersistentVolumeClaim{}, &policyv1.PodDisruptionBudget{}, &batchv1.Job{}, &batchv1.CronJob{},
 }
 
 // reached walks the types' fields, down to those that stop says no to.

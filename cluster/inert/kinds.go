@@ -15,8 +15,6 @@ var Kinds = []Row{
 	{What: "IPAddress.networking.k8s.io", So: "cluster IPs are given out by the API server's own table"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
-	{What: "PersistentVolume", Only: scheduler, So: "no controller binds a claim to it"},
-	{What: "PersistentVolumeClaim", Only: scheduler, So: "no volume is bound or made for it, and a pod that names it waits until it is bound"},
 	{What: "PodCertificateRequest.certificates.k8s.io", So: "no signer answers it"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
 	{What: "ResourceClaim.resource.k8s.io", Only: scheduler, So: "no driver gets its devices ready, and no controller takes them back when its pods are gone"},

@@ -38,6 +38,8 @@ var actors = map[string]string{
 	"MutatingWebhookConfiguration.admissionregistration.k8s.io":   "the API server's admission",
 	"Namespace":                       "controller/namespace",
 	"Node":                            "the scheduler, controller/nodelifecycle",
+	"PersistentVolume":                "controller/persistentvolume, the scheduler",
+	"PersistentVolumeClaim":           "controller/persistentvolume, the scheduler",
 	"Pod":                             "the scheduler, the kubelet",
 	"PodDisruptionBudget.policy":      "controller/disruption, the API server's evictions",
 	"PriorityClass.scheduling.k8s.io": "the API server's admission, the scheduler",
