@@ -118,6 +118,8 @@ func (r *repeat) let(in *trace.Input) (bool, error) {
 		return r.c.faults.again(in)
 	case in.What == inputScheduler || in.What == inputPermit:
 		return r.c.sched.again(in)
+	case in.What == inputLoad:
+		return r.c.nodes.loads.again(in)
 	case in.What == inputCredential:
 		return r.c.outsiders.again(in)
 	case in.What == storage.InputShown:

@@ -69,7 +69,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		Kernel: k, API: edges.api, Server: edges.to, Nodes: shells{nodes}, Etcd: store, Manifests: assets.Manifests(),
 		User: authn.Admin(),
 		Verbs: verbs.Config{
-			Cluster: &verbs.Cluster{Trace: stream, Clock: clock, Faults: c.faults, Breakpoints: c.breakpoints, Members: &memberReads{etcd: db}, Endpoints: c.Endpoints},
+			Cluster: &verbs.Cluster{Trace: stream, Clock: clock, Faults: c.faults, Breakpoints: c.breakpoints, Members: &memberReads{etcd: db}, Endpoints: c.Endpoints, Loads: nodes.loads},
 			Store:   store, Compile: asks.condition, Value: asks.text, Docs: assets.Docs(),
 			ControlPlane: &verbs.ControlPlane{
 				Servers: servers, Authority: authority{servers}, Provider: callouts.provider, Pollers: &pollers{k: k, balancer: servers.balancer}, Nodes: nodes,

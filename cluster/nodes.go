@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
@@ -37,13 +38,22 @@ type nodes struct {
 	cidr       clusterCIDR
 	light      bool           // without a kube-proxy
 	scheduler  program.Config // of schedulers in pods
+	loads      *loads         // what pods have to do
 
 	list []*node
 }
 
 func newNodes(k *sim.Kernel, components *components, servers *apiServers, network *network.Network, cidr clusterCIDR, light bool) *nodes {
-	return &nodes{k: k, components: components, servers: servers, network: network, registry: registry.New(k), rules: proxy.NewShared(), cidr: cidr, light: light}
+	ns := &nodes{k: k, components: components, servers: servers, network: network, registry: registry.New(k), rules: proxy.NewShared(), cidr: cidr, light: light}
+	ns.loads = newLoads(k, ns)
+	return ns
 }
+
+// What each machine has.
+var (
+	machineCPU    = resource.MustParse(kubelet.MachineCPU)
+	machineMemory = resource.MustParse(kubelet.MachineMemory)
+)
 
 // node is a machine: its link to the control plane, its runtime, and the
 // processes on it.
@@ -109,8 +119,9 @@ func nodeAddress(i int) string {
 // newRuntime is a machine's container runtime, which knows the images that hold more than
 // a port that answers.
 func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
-	r := runtime.New(ns.k, ns.registry, runtime.Config{Node: n.name, PodCIDR: n.podCIDR})
+	r := runtime.New(ns.k, ns.registry, runtime.Config{Node: n.name, PodCIDR: n.podCIDR, CPU: machineCPU.ScaledValue(resource.Nano), Memory: machineMemory.Value()})
 	r.SetDialer(ns.network)
+	r.SetLoads(ns.loads)
 	r.SetAPI(func(namespace, account, pod string) client.Interface {
 		return n.link.Wrap(ns.servers.client(trace.Lane{Component: trace.CompPod, Instance: pod}, authn.ServiceAccount(namespace, account)))
 	})

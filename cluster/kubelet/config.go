@@ -35,7 +35,8 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 	cfg.MessagePath = c.TerminationMessagePath
 	cfg.LogTail = c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError
 	cfg.GraceSeconds = w.gracePeriod()
-	cfg.RequestsCPU, cfg.RequestsMemory, cfg.LimitsMemory = c.Resources.Requests.Cpu().MilliValue(), c.Resources.Requests.Memory().Value(), c.Resources.Limits.Memory().Value()
+	cfg.RequestsCPU, cfg.RequestsMemory = c.Resources.Requests.Cpu().MilliValue(), c.Resources.Requests.Memory().Value()
+	cfg.LimitsCPU, cfg.LimitsMemory = c.Resources.Limits.Cpu().MilliValue(), c.Resources.Limits.Memory().Value()
 	return cfg, "", nil
 }
 

@@ -63,6 +63,12 @@ type Config struct {
 	Quiet bool
 }
 
+// What a machine has that a configuration says nothing of.
+const (
+	MachineCPU    = "4"
+	MachineMemory = "8Gi"
+)
+
 // How fast a kubelet's clients may send (pkg/kubelet/apis/config/v1beta1 defaults.go:
 // kubeAPIQPS, kubeAPIBurst; eventRecordQPS, eventBurst).
 var (
@@ -131,10 +137,10 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 
 func (c *Config) setDefaults() {
 	if c.CPU == "" {
-		c.CPU = "4"
+		c.CPU = MachineCPU
 	}
 	if c.Memory == "" {
-		c.Memory = "8Gi"
+		c.Memory = MachineMemory
 	}
 	if c.Pods == 0 {
 		c.Pods = 110

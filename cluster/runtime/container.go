@@ -54,7 +54,7 @@ type ContainerConfig struct {
 	GraceSeconds int64
 	// What it asks for and may use, for what it is said to use: CPU in millicores,
 	// memory in bytes; 0 where the pod does not say.
-	RequestsCPU, RequestsMemory, LimitsMemory int64
+	RequestsCPU, RequestsMemory, LimitsCPU, LimitsMemory int64
 }
 
 func (c *ContainerConfig) repository() string {
@@ -177,6 +177,9 @@ func (r *Runtime) StartContainer(t *sim.Task, id string) error {
 func (r *Runtime) begin(t *sim.Task, c *Container, s *Sandbox) {
 	for _, line := range c.run.b.Say {
 		c.log.write(r.k.Now(), line+"\n", false)
+	}
+	if r.loads != nil {
+		r.loads.Started()
 	}
 	b := &c.run.b
 	switch {

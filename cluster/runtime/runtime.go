@@ -31,7 +31,7 @@ var _ = simulated.Say(simulated.Statement{
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Containers, How: simulated.Simulated,
-	What: "what containers use is a share of what they request, which depends on their name and the time",
+	What: "what containers use is a share of what they request, which depends on their name and the time, unless kviz load sets it",
 	Seen: "kubectl top",
 })
 
@@ -39,6 +39,8 @@ var _ = simulated.Say(simulated.Statement{
 type Config struct {
 	Node    string // "node-1"
 	PodCIDR string // addresses CNI hands out: "10.244.1.0/24"
+	// What the machine has: nanocores and bytes; 0 is no end of it.
+	CPU, Memory int64
 	// Images are in the node's store from the start, as on a node whose image
 	// was built with them.
 	Images []string
@@ -73,6 +75,7 @@ type Runtime struct {
 	host       *folder                                 // the node's own disk, as far as pods have written to it
 
 	changed func(podUID string, cause trace.ID)
+	loads   Loads
 	dialer  Dialer
 	api     API
 

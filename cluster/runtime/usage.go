@@ -8,7 +8,8 @@ import (
 
 // What containers use is simulated, as they are: a figure that follows from what a
 // container asks for and what it does, and that wavers a little from one quarter of a
-// minute to the next. The same container uses the same in every run.
+// minute to the next. The same container uses the same in every run. Where a person has
+// set what it has to do, that holds instead, and does not waver (load.go).
 
 // PodUsage is what a pod uses now.
 type PodUsage struct {
@@ -47,9 +48,13 @@ func (r *Runtime) Usage() (pods []PodUsage, cpu, memory int64) {
 	cpu, memory = r.waver(systemCPU, r.cfg.Node, now), systemMemory
 	for _, s := range r.sortedSandboxes() {
 		p := PodUsage{Namespace: s.Namespace, Name: s.Name, UID: s.PodUID}
+		set := r.setOf(s.PodUID)
 		for _, c := range r.pod(s.PodUID).containers {
 			if c.SandboxID == s.ID && c.State == Running {
 				u := r.usageOf(c, s.key(), now)
+				if set != nil {
+					r.setUsage(&u, c, set)
+				}
 				p.Containers = append(p.Containers, u)
 				cpu, memory = cpu+u.CPU+systemPodCPU, memory+u.Memory+systemPodMemo
 			}
@@ -57,6 +62,14 @@ func (r *Runtime) Usage() (pods []PodUsage, cpu, memory int64) {
 		if len(p.Containers) > 0 {
 			pods = append(pods, p)
 		}
+	}
+	if most := r.cfg.CPU; most > 0 && cpu > most { // all get less of what there is
+		for _, p := range pods {
+			for i := range p.Containers {
+				p.Containers[i].CPU = ratio(p.Containers[i].CPU, most, cpu)
+			}
+		}
+		cpu = most
 	}
 	return pods, cpu, memory
 }

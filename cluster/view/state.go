@@ -36,6 +36,7 @@ type State struct {
 	processes table[string, *Process]
 	commands  table[uint64, *Command]
 	faults    table[string, *Fault]
+	loads     table[string, *Load]
 
 	objects   table[string, *Object]     // resource \0 namespace \0 name
 	owned     table[string, string]      // owner's UID \0 key of objects -> key of objects

@@ -413,6 +413,9 @@ func people() {
 			return l
 		})
 	}
+	on(trace.LoadSet, func(*trace.Event, *trace.Load, *view.State) Light {
+		return Light{From: scene.You, Class: Works, Glyph: '●', Role: theme.Busy, Label: "load", Rank: Command}
+	})
 	for _, k := range []trace.Kind{trace.ProcessStart, trace.ProcessExit} {
 		on(k, func(e *trace.Event, _ *trace.Process, s *view.State) Light {
 			l := Light{From: PlaceOf(e.Lane, s), Class: Faults, Glyph: '●', Role: theme.Good, Rank: Fault}

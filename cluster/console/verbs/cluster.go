@@ -15,6 +15,7 @@ type Cluster struct {
 	Breakpoints Breakpoints // nil: there are none
 	Members     MemberReader
 	Endpoints   func() control.Endpoints // how other programs reach the cluster
+	Loads       Loads                    // nil: no kviz load
 }
 
 // Clock is a cluster's clock.

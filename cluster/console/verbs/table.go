@@ -54,6 +54,10 @@ func init() { // not a composite literal: what the verbs run refers to the table
 		}},
 		{"Faults", []verb{
 			{"fault", []string{"list [TARGET]", "NAME TARGET [ARGS]"}, "break or mend something", "faults", faultVerb},
+			{"load", []string{
+				"", "TARGET [--cpu CURVE] [--memory CURVE] [--metric NAME=CURVE]... [--container C] [--each] [-n NAMESPACE]",
+				"--external NAME=CURVE... [--labels KEY=VALUE,...] [-n NAMESPACE]", "[TARGET [--container C] [-n NAMESPACE]] --off",
+			}, "what pods have to do, and what metrics say", "load", loadVerb},
 			{"restore", []string{"FILE [--bump-revision N --mark-compacted]"}, "let the store go on from a backup", "store", restore},
 		}},
 		{"Admin", []verb{
