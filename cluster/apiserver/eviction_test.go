@@ -211,3 +211,53 @@ func TestKindsOnDemand(t *testing.T) {
 		}
 	})
 }
+
+// Those who watch a pod see why it goes before it goes: the condition is a write of its own
+// (addConditionAndDeletePod). A pod without a node goes without a look at its budget, and a
+// dry run writes nothing.
+func TestEvictionSaysWhyFirst(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		defaultAccount(w, task)
+		c := w.admin()
+		guarded(w, task, "web-1", true)
+		p := pod("web-2")
+		p.Labels = map[string]string{"app": "web"}
+		_, err := client.Create(task, c, client.Pods, "default", p)
+		w.must(err)
+		budgetOf(w, task, "web", policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DisruptionsAllowed: 1, CurrentHealthy: 2, DesiredHealthy: 1})
+		watch, err := c.Watch(task, client.Pods, "default", metav1.ListOptions{})
+		w.must(err)
+		for range 2 { // as they are
+			watch.Recv(task)
+		}
+		evict := func(name string, dry ...string) {
+			_, err := c.CreateSub(task, client.Pods, "default", name, "eviction", &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name}, DeleteOptions: &metav1.DeleteOptions{DryRun: dry}})
+			w.must(err)
+		}
+		evict("web-1", metav1.DryRunAll)
+		evict("web-1")
+		evict("web-2")
+		var got []string
+		for len(got) < 4 {
+			e, ok := watch.Recv(task)
+			if !ok {
+				t.Fatal("the watch has ended")
+			}
+			p := e.Object.(*corev1.Pod)
+			_, why := podutil.GetPodCondition(&p.Status, corev1.DisruptionTarget)
+			got = append(got, fmt.Sprintf("%s %s, going %v, told why %v", e.Type, p.Name, p.DeletionTimestamp != nil, why != nil))
+		}
+		want := []string{
+			"MODIFIED web-1, going false, told why true", "MODIFIED web-1, going true, told why true",
+			"MODIFIED web-2, going false, told why true", "DELETED web-2, going false, told why true",
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		b, err := client.Get[*policyv1.PodDisruptionBudget](task, c, client.PodDisruptionBudgets, "default", "web")
+		w.must(err)
+		if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 1 {
+			t.Errorf("after one eviction that a budget counts: %+v", b.Status)
+		}
+	})
+}

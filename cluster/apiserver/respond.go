@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kviz/cluster/apiserver/audit"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
@@ -28,6 +30,9 @@ func respond(c *call, r *request.Response, auditor *audit.Auditor) {
 		if r.Created {
 			r.Code = http.StatusCreated
 		}
+	}
+	if st, ok := r.Object.(*metav1.Status); ok && r.Err == nil && st.Status == metav1.StatusFailure { // of an eviction with two budgets
+		payload.Message = st.Message
 	}
 	payload.Code = r.Code
 	r.AuditID, r.Flow = c.Req.AuditID, c.turn.Class()

@@ -52,7 +52,6 @@ type Attributes struct {
 	Namespace   string // that the object is in
 	Name        string // as far as it is known
 	DryRun      bool
-	Evicting    bool // the deletion is an eviction
 	User        authn.User
 
 	Object    runtime.Object // as it will be stored; nil of a deletion

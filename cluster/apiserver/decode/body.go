@@ -126,11 +126,22 @@ func parse(b Body) (obj runtime.Object, warnings []string, err error) {
 			return nil, nil, decodeError(err, gvk, got, data)
 		}
 	}
-	if got != nil && got.GroupVersion() != gvk.GroupVersion() {
+	if got != nil && got.GroupVersion() != gvk.GroupVersion() && !accepts(gvk, *got) {
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got.GroupVersion(), gvk.GroupVersion()))
+	}
+	if got != nil && got.GroupVersion() != gvk.GroupVersion() {
+		if obj, err = registry.InVersion(obj, gvk); err != nil {
+			return nil, nil, decodeError(err, gvk, got, data)
+		}
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	return obj, warnings, nil
+}
+
+// accepts reports whether a body may be of another version than its path: an Eviction may,
+// of the version that old clients send (EvictionREST.AcceptsGroupVersion).
+func accepts(want, got schema.GroupVersionKind) bool {
+	return want.Kind == "Eviction" && got.Group == want.Group && got.Version == "v1beta1"
 }
 
 func isProtobuf(contentType string) bool {

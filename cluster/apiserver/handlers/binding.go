@@ -41,7 +41,11 @@ func (h *Handlers) createSub(c *Call) *request.Response {
 	if err != nil {
 		return &request.Response{Err: err}
 	}
-	return &request.Response{Object: out, Created: true}
+	r := &request.Response{Object: out, Created: true}
+	if st, ok := out.(*metav1.Status); ok {
+		r.Code = int(st.Code) // that of a failure, too (responsewriters transformResponseObject)
+	}
+	return r
 }
 
 // BindNamed is the creation of a Binding that says itself which pod it is of, as

@@ -16,7 +16,6 @@ import (
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/etcd3"
 	"kviz/cluster/apiserver/object"
-	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/trace"
 )
@@ -104,7 +103,7 @@ type deletedObject struct {
 	old  runtime.Object
 }
 
-// deleteOnce marks or removes the object that is stored.
+// deleteOnce marks or removes the object that is stored, if admission lets it.
 func (h *Handlers) deleteOnce(c *Call, a *admission.Attributes, old *etcd3.Stored, opts *metav1.DeleteOptions) (deletedObject, error) {
 	none := deletedObject{old: old.Object}
 	if _, err := h.mutate(c, a); err != nil {
@@ -113,18 +112,31 @@ func (h *Handlers) deleteOnce(c *Call, a *admission.Attributes, old *etcd3.Store
 	if err := h.deletePreconditions(c, old, opts); err != nil {
 		return none, err
 	}
-	obj := old.Object.DeepCopyObject()
-	now, note := h.markDeletion(c, obj, opts)
-	if p, ok := obj.(*corev1.Pod); ok && a.Evicting {
-		registry.SetPodCondition(p, c.Now(), corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
-		})
-	}
-	c.Pass(trace.StageValidation, "", note, nil)
+	m := h.mark(c, old, opts)
 	if _, err := h.admit(c, a, validated{}); err != nil {
 		return none, err
 	}
-	switch now {
+	return h.remove(c, old, m)
+}
+
+// marked is an object as it is to be stored or removed.
+type marked struct {
+	obj runtime.Object
+	do  deletion
+}
+
+// mark marks a copy of the object that is stored.
+func (h *Handlers) mark(c *Call, old *etcd3.Stored, opts *metav1.DeleteOptions) marked {
+	obj := old.Object.DeepCopyObject()
+	do, note := h.markDeletion(c, obj, opts)
+	c.Pass(trace.StageValidation, "", note, nil)
+	return marked{obj, do}
+}
+
+// remove does to the stored object what marking it has come to.
+func (h *Handlers) remove(c *Call, old *etcd3.Stored, m marked) (deletedObject, error) {
+	obj := m.obj
+	switch m.do {
 	case deleteNothing:
 		c.Pass(trace.StageStorage, "", "Nothing is written: the deletion is under way.", nil)
 		return deletedObject{written: written{Object: obj}, old: old.Object}, nil

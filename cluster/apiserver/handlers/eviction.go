@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +21,7 @@ import (
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/etcd3"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
@@ -29,65 +31,166 @@ import (
 // evict is pods/eviction: a deletion that asks nicely. It is refused with 429 if
 // a PodDisruptionBudget would be violated; else the budget is charged first, so
 // that two evictions at a time do not spend the same disruption
-// (pkg/registry/core/pod/storage/eviction.go).
+// (pkg/registry/core/pod/storage/eviction.go). Admission judges the Eviction before
+// anything is known of the pod, and is not asked about the deletion.
 func (h *Handlers) evict(c *Call, e *policyv1.Eviction) (runtime.Object, error) {
-	if e.Name != "" && e.Name != c.Req.Name {
-		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewBadRequest("name in URL does not match name in Eviction object"))
+	if err := c.MatchNamespace(e); err != nil {
+		return nil, c.Refuse(trace.StageDecode, "", err)
 	}
-	opts := &metav1.DeleteOptions{}
-	if e.DeleteOptions != nil {
-		opts = e.DeleteOptions
+	a := h.Attributes(c, admission.Create, nil, nil)
+	a.Sent = e
+	if _, err := h.mutate(c, a); err != nil {
+		return nil, err
 	}
-	if u := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; u != nil && *u {
-		errs := field.ErrorList{field.Invalid(field.NewPath("deleteOptions").Child("ignoreStoreReadErrorWithClusterBreakingPotential"), true, "can not be set for pod eviction, try after removing the option")}
-		return nil, c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(schema.GroupKind{Group: "policy", Kind: "Eviction"}, c.Req.Name, errs))
+	opts, err := evictionOptions(c.Req, e)
+	if err != nil {
+		return nil, c.Refuse(trace.StageValidation, "", err)
+	}
+	c.Pass(trace.StageValidation, "", "The Eviction is of the pod that the path names.", nil)
+	if _, err := h.admit(c, a, validated{}); err != nil {
+		return nil, err
 	}
 	c.Req.DryRun = c.Req.DryRun || len(opts.DryRun) > 0
-	var d *disruption
-	err := h.repeat(c, func(live bool) error {
-		old, err := h.Store.Current(&c.Scope, c.At(), live)
-		if err != nil {
-			return c.Refuse(trace.StageStorage, "", err)
-		}
-		p := old.Object.(*corev1.Pod)
-		use := opts.DeepCopy()
-		if d == nil && !harmless(p) {
-			found, err := h.disrupt(c, p)
-			if err != nil {
-				return c.Refuse(trace.StageValidation, byBudget, err)
-			}
-			if found.many {
-				return errManyBudgets
-			}
-			d = found
-		}
-		if d != nil && d.unready != "" && (use.Preconditions == nil || use.Preconditions.ResourceVersion == nil) {
-			if use.Preconditions == nil {
-				use.Preconditions = &metav1.Preconditions{}
-			}
-			use.Preconditions.ResourceVersion = &d.unready
-		}
-		a := h.Attributes(c, admission.Delete, nil, old)
-		a.Sent, a.Evicting = e, true
-		_, err = h.deleteOnce(c, a, old, use)
-		if d != nil && d.unready != "" && apierrors.IsConflict(err) && (opts.Preconditions == nil || opts.Preconditions.ResourceVersion == nil) {
-			return beingProcessed(d.budget)
-		}
-		return err
-	})
-	if err == errManyBudgets {
+	p, err := h.evictHarmless(c, opts)
+	if err != nil || p == nil {
+		return success(), err
+	}
+	ok, err := h.mayEvict(c, p)
+	if err != nil {
+		return nil, c.Refuse(trace.StageValidation, byBudget, err)
+	}
+	if ok.many {
 		const many = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 		c.Pass(trace.StageValidation, byBudget, many, nil)
 		return &metav1.Status{TypeMeta: success().TypeMeta, Status: metav1.StatusFailure, Message: many, Code: 500}, nil
 	}
+	use := opts
+	if ok.unready { // and has to be so still when it is deleted
+		use = pinned(opts, p)
+	}
+	err = h.disrupt(c, use)
+	if ok.unready && apierrors.IsConflict(err) && !pins(opts) {
+		return nil, c.Refuse(trace.StageValidation, byBudget, beingProcessed(ok.budget))
+	}
 	return success(), err
 }
 
-const byBudget = "PodDisruptionBudget"
+// evictionOptions are the options of the deletion, which the request's and the Eviction's
+// dry runs must agree on (propagateDryRun).
+func evictionOptions(r *request.Request, e *policyv1.Eviction) (*metav1.DeleteOptions, error) {
+	if e.Name != r.Name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
+	}
+	opts := e.DeleteOptions
+	if opts == nil {
+		return &metav1.DeleteOptions{}, nil
+	}
+	if u := opts.IgnoreStoreReadErrorWithClusterBreakingPotential; u != nil && *u {
+		errs := field.ErrorList{field.Invalid(field.NewPath("deleteOptions").Child("ignoreStoreReadErrorWithClusterBreakingPotential"), true, "can not be set for pod eviction, try after removing the option")}
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: "policy", Kind: "Eviction"}, r.Name, errs)
+	}
+	if all := []string{metav1.DryRunAll}; r.DryRun && len(opts.DryRun) > 0 && !slices.Equal(opts.DryRun, all) {
+		return nil, request.PlainError(fmt.Errorf("%s dry-run options in request and content: %v and %v", "Non-matching", all, opts.DryRun))
+	}
+	return opts, nil
+}
 
-// errManyBudgets says that the answer is a failure told in the words of a
-// success, as upstream does it.
-var errManyBudgets = errors.New("more than one PodDisruptionBudget")
+// evictHarmless deletes a pod that may go without a look at the budgets. Of another it
+// gives the pod, and does nothing.
+func (h *Handlers) evictHarmless(c *Call, opts *metav1.DeleteOptions) (*corev1.Pod, error) {
+	for try := 1; ; try++ {
+		old, err := h.Store.Current(&c.Scope, c.At(), true)
+		if err != nil {
+			return nil, c.Refuse(trace.StageStorage, "", err)
+		}
+		p := old.Object.(*corev1.Pod)
+		c.Ref.UID = string(p.UID)
+		if !harmless(p) {
+			return p, nil
+		}
+		c.Pass(trace.StageValidation, byBudget, "No budget is asked: the pod "+harmlessly(p)+".", nil)
+		use := opts
+		if p.Status.Phase == corev1.PodPending && p.DeletionTimestamp == nil && !pins(opts) { // shouldEnforceResourceVersion
+			use = pinned(opts, p)
+		}
+		err = h.disrupt(c, use)
+		if !apierrors.IsConflict(err) || pins(opts) || try == evictionTries {
+			return nil, err
+		}
+		c.Refused = ""
+		c.Task.Sleep(evictionAgain)
+	}
+}
+
+// pins reports whether the options name a revision.
+func pins(o *metav1.DeleteOptions) bool {
+	return o.Preconditions != nil && o.Preconditions.ResourceVersion != nil
+}
+
+// pinned are the options with the revision of the pod as it was read.
+func pinned(o *metav1.DeleteOptions, p *corev1.Pod) *metav1.DeleteOptions {
+	o = o.DeepCopy()
+	if o.Preconditions == nil {
+		o.Preconditions = &metav1.Preconditions{}
+	}
+	o.Preconditions.ResourceVersion = &p.ResourceVersion
+	return o
+}
+
+// disrupt writes the condition DisruptionTarget, which tells those who watch the pod why
+// it goes, and deletes the pod (addConditionAndDeletePod).
+func (h *Handlers) disrupt(c *Call, opts *metav1.DeleteOptions) error {
+	if !c.Req.DryRun {
+		revision, err := h.markDisrupted(c, opts)
+		if err != nil {
+			return err
+		}
+		if pins(opts) {
+			opts = opts.DeepCopy()
+			opts.Preconditions.ResourceVersion = &revision
+		}
+	}
+	return h.repeat(c, func(bool) error {
+		old, err := h.Store.Current(&c.Scope, c.At(), true)
+		if err != nil {
+			return c.Refuse(trace.StageStorage, "", err)
+		}
+		if errs := metav1validation.ValidateDeleteOptions(opts); len(errs) > 0 { // as late as rest.BeforeDelete
+			return c.Refuse(trace.StageValidation, "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs))
+		}
+		if err := h.deletePreconditions(c, old, opts); err != nil {
+			return err
+		}
+		_, err = h.remove(c, old, h.mark(c, old, opts.DeepCopy()))
+		return err
+	})
+}
+
+// markDisrupted writes the condition, and gives the revision at which it is there.
+func (h *Handlers) markDisrupted(c *Call, opts *metav1.DeleteOptions) (revision string, err error) {
+	err = h.repeat(c, func(bool) error {
+		old, err := h.Store.Current(&c.Scope, c.At(), true)
+		if err != nil {
+			return c.Refuse(trace.StageStorage, "", err)
+		}
+		if err := h.deletePreconditions(c, old, opts); err != nil {
+			return err
+		}
+		p := old.Object.(*corev1.Pod).DeepCopy()
+		registry.SetPodCondition(p, c.Now(), corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+		})
+		c.Pass(trace.StageValidation, "", "Set the condition DisruptionTarget: it tells those who watch the pod why it goes.", nil)
+		made, err := h.replace(c, approved{p}, old)
+		if err == nil {
+			revision = object.Meta(made.Object).GetResourceVersion()
+		}
+		return err
+	})
+	return revision, err
+}
+
+const byBudget = "PodDisruptionBudget"
 
 // harmless reports whether a pod may go without a look at the budgets: it does not
 // run (canIgnorePDB).
@@ -95,63 +198,78 @@ func harmless(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodPending || p.DeletionTimestamp != nil
 }
 
-// disruption is what the budgets say of an eviction that may be.
-type disruption struct {
+// harmlessly says why.
+func harmlessly(p *corev1.Pod) string {
+	if p.DeletionTimestamp != nil {
+		return "is being deleted already"
+	}
+	return "is " + string(p.Status.Phase)
+}
+
+// evictable is what the budgets say of an eviction that may be.
+type evictable struct {
 	budget  string // that counts the pod; empty if none does
-	unready string // the pod may go at this resourceVersion because it is not ready
+	unready bool   // the pod may go because it is not ready
 	many    bool
 }
 
-// disrupt asks the budgets and charges the one that counts the pod.
-func (h *Handlers) disrupt(c *Call, p *corev1.Pod) (*disruption, error) {
-	budgets, err := h.budgets(c, p)
-	if err != nil || len(budgets) == 0 {
-		return &disruption{}, err
+// mayEvict asks the budgets and charges the one that counts the pod.
+func (h *Handlers) mayEvict(c *Call, p *corev1.Pod) (evictable, error) {
+	all, err := h.budgets(c, p.Namespace)
+	if err != nil {
+		return evictable{}, err
 	}
-	if len(budgets) > 1 {
-		return &disruption{many: true}, nil
+	budgets := slices.DeleteFunc(all, func(b *policyv1.PodDisruptionBudget) bool { return !selects(b, p) })
+	switch len(budgets) {
+	case 0:
+		return evictable{}, nil
+	case 1:
+	default:
+		return evictable{many: true}, nil
 	}
 	b := budgets[0]
-	d := &disruption{budget: b.Name}
 	if !podutil.IsPodReady(p) {
 		always := b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
-		if always || b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0 {
-			d.unready = p.ResourceVersion
-			c.Pass(trace.StageValidation, byBudget, "The pod is not ready, so budget "+b.Name+" does not count it.", nil)
-			return d, nil
+		healthy := b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
+		switch {
+		case always:
+			c.Pass(trace.StageValidation, byBudget, "The pod is not ready, and budget "+b.Name+" lets such pods go (unhealthyPodEvictionPolicy AlwaysAllow).", nil)
+		case healthy:
+			c.Pass(trace.StageValidation, byBudget, fmt.Sprintf("The pod is not ready, so budget %s does not count it, and %d of the others are, which is enough (%d).",
+				b.Name, b.Status.CurrentHealthy, b.Status.DesiredHealthy), nil)
+		}
+		if always || healthy {
+			return evictable{budget: b.Name, unready: true}, nil
 		}
 	}
 	for try := 1; ; try++ {
 		err := h.charge(c, b.DeepCopy(), p.Name)
-		if !apierrors.IsConflict(err) {
-			return d, err
+		if !apierrors.IsConflict(err) || try == evictionTries { // upstream's own words for the latter are never reached: retry.OnError gives the conflict
+			return evictable{budget: b.Name}, err
 		}
-		if try == chargeTries {
-			return d, apierrors.NewTimeoutError(fmt.Sprintf("couldn't update PodDisruptionBudget %q due to conflicts", b.Name), 10)
+		c.Task.Sleep(evictionAgain)
+		if all, err = h.budgets(c, p.Namespace); err != nil {
+			return evictable{}, err
 		}
-		c.Task.Sleep(chargeAgain)
-		if budgets, err = h.budgets(c, p); err != nil {
-			return d, err
-		}
-		at := slices.IndexFunc(budgets, func(o *policyv1.PodDisruptionBudget) bool { return o.Name == b.Name })
+		at := slices.IndexFunc(all, func(o *policyv1.PodDisruptionBudget) bool { return o.Name == b.Name })
 		if at < 0 {
-			return d, apierrors.NewNotFound(budgetKind.GroupResource(), b.Name)
+			return evictable{}, apierrors.NewNotFound(budgetKind.GroupResource(), b.Name)
 		}
-		b = budgets[at]
+		b = all[at]
 	}
 }
 
-// How often and how soon a budget that somebody else changed is charged again
+// How often and how soon is tried again what somebody else has changed meanwhile
 // (EvictionsRetry).
 const (
-	chargeTries = 20
-	chargeAgain = 500 * time.Millisecond
+	evictionTries = 20
+	evictionAgain = 500 * time.Millisecond
 )
 
 var budgetKind = registry.KindFor(client.PodDisruptionBudgets.GroupVersionResource)
 
-// budgets are those whose selector matches the pod.
-func (h *Handlers) budgets(c *Call, p *corev1.Pod) ([]*policyv1.PodDisruptionBudget, error) {
+// budgets are those of a namespace, by name.
+func (h *Handlers) budgets(c *Call, namespace string) (all []*policyv1.PodDisruptionBudget, err error) {
 	if !h.Kinds.InUse(budgetKind) {
 		return nil, nil
 	}
@@ -159,16 +277,17 @@ func (h *Handlers) budgets(c *Call, p *corev1.Pod) ([]*policyv1.PodDisruptionBud
 	if !cache.Wait(c.Task, h.Store.Conn.Revision(), etcd3.TooNewWait) {
 		return nil, etcd3.TooLarge(h.Store.Conn.Revision(), cache.Current())
 	}
-	var out []*policyv1.PodDisruptionBudget
-	cache.Scan(p.Namespace, func(_ string, en *cacher.Entry) bool {
-		b := en.Object.(*policyv1.PodDisruptionBudget)
-		sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err == nil && sel.Matches(labels.Set(p.Labels)) { // one that is no selector matches nothing
-			out = append(out, b)
-		}
+	cache.Scan(namespace, func(_ string, en *cacher.Entry) bool {
+		all = append(all, en.Object.(*policyv1.PodDisruptionBudget))
 		return true
 	})
-	return out, nil
+	return all, nil
+}
+
+// selects reports whether a budget counts a pod. A selector that is none counts nothing.
+func selects(b *policyv1.PodDisruptionBudget, p *corev1.Pod) bool {
+	sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && sel.Matches(labels.Set(p.Labels))
 }
 
 // charge takes one disruption from a budget, and notes the pod in it
@@ -194,7 +313,7 @@ func (h *Handlers) charge(c *Call, b *policyv1.PodDisruptionBudget, pod string) 
 	c.Pass(trace.StageValidation, byBudget, fmt.Sprintf("Budget %s allows a disruption; %d are left.", b.Name, b.Status.DisruptionsAllowed), nil)
 	r := h.Serve(c.Task, &request.Request{
 		Verb: "update", Resource: budgetKind.GroupVersionResource, Subresource: "status", Namespace: b.Namespace, Name: b.Name, User: &c.User,
-		Client: c.Req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Object: b, System: true,
+		Client: c.Req.Sender(), Causes: []trace.ID{c.Last}, Part: true, Object: b, FieldManager: "kube-apiserver",
 	})
 	return r.Err
 }

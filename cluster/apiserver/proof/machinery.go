@@ -20,6 +20,7 @@ func machinery() []script {
 		{"questions", questions()},
 		{"namespaces and their end", namespaceLives()},
 		{"pods and what is beneath them", podLives()},
+		{"evictions", evictions()},
 		{"services and their addresses", serviceLives()},
 		{"what comes first", order()},
 		{"protobuf", protobufs()},

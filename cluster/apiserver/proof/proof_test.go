@@ -43,7 +43,7 @@ func sides(t *testing.T) (upstream, kviz *side) {
 // chosen are the scripts of a run that names none in KVIZ_PROOF; all are run
 // with KVIZ_PROOF=all.
 var chosen = []string{
-	"paths", "pages", "who may", "refusals", "nodes and what is theirs", "secrets of accounts", "questions", "namespaces and their end", "pods and what is beneath them", "services and their addresses",
+	"paths", "pages", "who may", "refusals", "nodes and what is theirs", "secrets of accounts", "questions", "namespaces and their end", "pods and what is beneath them", "evictions", "services and their addresses",
 	"what comes first", "protobuf", "merging", "bodies", "configmaps", "services", "deployments.apps",
 }
 

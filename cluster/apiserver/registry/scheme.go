@@ -217,18 +217,26 @@ func Bounded(doc []byte, want schema.GroupVersionKind) error {
 	return bound.QuantitiesOf(reflect.TypeOf(obj), doc)
 }
 
-// Converted is the object in the version of another kind, by way of the
-// internal version, as all of Kubernetes' conversions go.
+// Converted is the object in the version of another kind.
 func Converted(obj runtime.Object, to *Kind) (runtime.Object, error) {
+	return converted(obj, to.New(), to.GVK())
+}
+
+// InVersion is the object as one of a type that belongs to no kind: an Eviction.
+func InVersion(obj runtime.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	return converted(obj, NewObject(gvk), gvk)
+}
+
+// converted converts by way of the internal version, as all of Kubernetes' conversions go.
+func converted(obj, out runtime.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
 	in, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: GroupOf(obj), Version: runtime.APIVersionInternal})
 	if err != nil {
 		return nil, err
 	}
-	out := to.New()
 	if err := Scheme.Convert(in, out, nil); err != nil {
 		return nil, err
 	}
-	out.GetObjectKind().SetGroupVersionKind(to.GVK())
+	out.GetObjectKind().SetGroupVersionKind(gvk)
 	return out, nil
 }
 
