@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -31,6 +32,10 @@ import (
 // eviction that a disruption budget forbids (kubectl pkg/drain evictPods).
 const evictRetry = 5 * time.Second
 
+// heldRetries is how often its client asks again by itself, without a word, where the
+// answer says after how long it may (client-go rest maxRetries).
+const heldRetries = 10
+
 // drainCommand is kubectl drain (kubectl pkg/cmd/drain NewCmdDrain). The real one waits by
 // the machine's clock, in one goroutine a pod; here its helper says which pods are to go,
 // and why some may not, and the evictions are asked for in virtual time.
@@ -44,6 +49,7 @@ func drainCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run)
 			plain(cmd, args)
 			return
 		}
+		cmdutil.CheckErr(checkDrain(cmd, args))
 		nodes, err := nodesToDrain(f, cmd, args)
 		cmdutil.CheckErr(err)
 		d, err := newDrainer(f, streams, k, cmd)
@@ -53,15 +59,23 @@ func drainCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run)
 	return c
 }
 
-// nodesToDrain are those that the command names or selects (DrainCmdOptions.Complete).
-func nodesToDrain(f cmdutil.Factory, cmd *cobra.Command, args []string) (nodes []*corev1.Node, err error) {
-	selector := cmdutil.GetFlagString(cmd, "selector")
+// checkDrain says what is wrong with the command's flags (DrainCmdOptions.Complete).
+func checkDrain(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && !cmd.Flags().Changed("selector"):
-		return nil, cmdutil.UsageErrorf(cmd, "USAGE: %s [flags]", cmd.Use)
-	case len(args) > 0 && selector != "":
-		return nil, cmdutil.UsageErrorf(cmd, "error: cannot specify both a node name and a --selector option")
+		return cmdutil.UsageErrorf(cmd, "USAGE: %s [flags]", cmd.Use)
+	case len(args) > 0 && cmdutil.GetFlagString(cmd, "selector") != "":
+		return cmdutil.UsageErrorf(cmd, "error: cannot specify both a node name and a --selector option")
 	}
+	if _, err := labels.Parse(cmdutil.GetFlagString(cmd, "pod-selector")); err != nil {
+		return errors.New("--pod-selector=<pod_selector> must be a valid label selector")
+	}
+	return nil
+}
+
+// nodesToDrain are those that the command names or selects.
+func nodesToDrain(f cmdutil.Factory, cmd *cobra.Command, args []string) (nodes []*corev1.Node, err error) {
+	selector := cmdutil.GetFlagString(cmd, "selector")
 	b := f.NewBuilder().WithScheme(scheme.Scheme, scheme.Scheme.PrioritizedVersionsAllGroups()...).
 		NamespaceParam(metav1.NamespaceDefault).DefaultNamespace().
 		RequestChunksOf(cmdutil.GetFlagInt64(cmd, "chunk-size")).
@@ -88,6 +102,7 @@ type drainer struct {
 	*run
 	helper *drain.Helper
 	sender http.RoundTripper // of the evictions
+	skip   int               // --skip-wait-for-delete-timeout, which the helper would measure by the machine's clock
 }
 
 func newDrainer(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run, cmd *cobra.Command) (*drainer, error) {
@@ -103,14 +118,25 @@ func newDrainer(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run, c
 	if err != nil {
 		return nil, err
 	}
-	return &drainer{run: k, sender: sender, helper: &drain.Helper{
+	d := &drainer{run: k, sender: sender, skip: cmdutil.GetFlagInt(cmd, "skip-wait-for-delete-timeout")}
+	d.helper = &drain.Helper{
 		Ctx: k.transport.ctx, Client: client, Out: streams.Out, ErrOut: streams.ErrOut,
 		Force: cmdutil.GetFlagBool(cmd, "force"), GracePeriodSeconds: cmdutil.GetFlagInt(cmd, "grace-period"),
 		IgnoreAllDaemonSets: cmdutil.GetFlagBool(cmd, "ignore-daemonsets"), DeleteEmptyDirData: cmdutil.GetFlagBool(cmd, "delete-emptydir-data"),
 		Timeout: cmdutil.GetFlagDuration(cmd, "timeout"), PodSelector: cmdutil.GetFlagString(cmd, "pod-selector"),
 		ChunkSize: cmdutil.GetFlagInt64(cmd, "chunk-size"), DisableEviction: cmdutil.GetFlagBool(cmd, "disable-eviction"),
-		SkipWaitForDeleteTimeoutSeconds: cmdutil.GetFlagInt(cmd, "skip-wait-for-delete-timeout"),
-	}}, nil
+	}
+	return d, nil
+}
+
+// lingers reports whether a pod has been going for so long that nobody waits for it
+// (shouldSkipPod).
+func (d *drainer) lingers(p *corev1.Pod) bool {
+	if d.skip <= 0 || p.DeletionTimestamp == nil {
+		return false
+	}
+	now := d.inv.Kernel.Epoch().Add(d.inv.Kernel.Time())
+	return int(now.Sub(p.DeletionTimestamp.Time).Seconds()) > d.skip
 }
 
 // drain cordons the nodes, then drains one after the other (DrainCmdOptions.RunDrain).
@@ -166,15 +192,15 @@ func (d *drainer) drainNode(node string) error {
 	if warnings := list.Warnings(); warnings != "" {
 		fmt.Fprintf(d.helper.ErrOut, "Warning: %s\n", sorted(warnings, "; "))
 	}
-	err := d.evictAll(d.helper.Ctx, victims(list.Pods()))
+	err := d.removeAll(d.helper.Ctx, d.victims(list))
 	if err == nil || d.helper.Ctx.Err() != nil {
 		return err
 	}
 	left, errs := d.podsOf(node)
-	if left != nil && len(left.Pods()) > 0 {
+	if pending := d.victims(left); len(pending) > 0 {
 		fmt.Fprintf(d.helper.ErrOut, "There are pending pods in node %q when an error occurred: %v\n", node, err)
-		for _, p := range left.Pods() {
-			fmt.Fprintf(d.helper.ErrOut, "pod/%s\n", p.Name)
+		for _, p := range pending {
+			fmt.Fprintf(d.helper.ErrOut, "pod/%s\n", p.pod.Name)
 		}
 	}
 	if errs != nil {
@@ -198,9 +224,15 @@ func sorted(text, between string) string {
 }
 
 // victims are the pods to evict, by namespace and name.
-func victims(pods []corev1.Pod) (all []victim) {
+func (d *drainer) victims(list *drain.PodDeleteList) (all []victim) {
+	if list == nil {
+		return nil
+	}
+	pods := list.Pods()
 	for i := range pods {
-		all = append(all, victim{pod: &pods[i]})
+		if !d.lingers(&pods[i]) {
+			all = append(all, victim{pod: &pods[i]})
+		}
 	}
 	slices.SortFunc(all, func(a, b victim) int { return strings.Compare(a.String(), b.String()) })
 	return all
@@ -211,99 +243,167 @@ type victim struct {
 	pod   *corev1.Pod
 	asked bool          // the eviction was granted
 	again time.Duration // virtual: when to ask again
+	held  int           // how often the client has asked again by itself
+	retry bool          // drain asks again, which it says
 	over  bool
 }
 
 func (v *victim) String() string { return v.pod.Namespace + "/" + v.pod.Name }
 
-// evictAll evicts pods side by side, as the goroutines of evictPods do, and waits until
-// they are gone.
-func (d *drainer) evictAll(ctx context.Context, pods []victim) error {
-	limit := d.helper.Timeout // of each node by itself
-	w, err := d.inv.Kernel.Changes(ctx, d.inv.Cause, d.inv.LimitOf(limit), command.ChangeOf("pods"))
+// removeAll has the pods of a node go, and waits until they are gone (DeleteOrEvictPods).
+func (d *drainer) removeAll(ctx context.Context, pods []victim) error {
+	limit := d.inv.LimitOf(d.helper.Timeout) // of each node by itself
+	from := d.inv.Kernel.Time()
+	if d.helper.DisableEviction {
+		if err := d.deleteAll(pods); err != nil {
+			return err
+		}
+		from = d.inv.Kernel.Time() // deletePods counts from here
+	}
+	w, err := d.inv.Kernel.Changes(ctx, d.inv.Cause, 0, command.ChangeOf("pods"))
 	if err != nil {
 		return err
 	}
 	defer w.Close()
+	r := removal{drainer: d, limit: limit}
+	if limit > 0 {
+		r.until = from + limit
+	}
 	var failed []error
-	for left := len(pods); left > 0; {
-		now, next := d.inv.Kernel.Time(), time.Duration(0)
+	for {
+		left, next := 0, time.Duration(0)
 		for i := range pods {
 			p := &pods[i]
 			if p.over {
 				continue
 			}
-			err := d.evictOne(p, now)
-			if err != nil {
+			if err := r.step(p); err != nil {
 				failed = append(failed, err)
 				p.over = true
+				if d.helper.DisableEviction { // one poll looks at all of them
+					return err
+				}
 			}
-			switch {
-			case p.over:
-				left--
-			case !p.asked && (next == 0 || p.again < next):
-				next = p.again
+			if p.over {
+				continue
+			}
+			left++
+			if at := r.wakes(p); at > 0 && (next == 0 || at < next) {
+				next = at
 			}
 		}
 		if left == 0 {
-			break
+			return utilerrors.NewAggregate(failed)
 		}
-		if err := w.NextBefore(ctx, next); errors.Is(err, command.ErrLimit) {
-			return utilerrors.NewAggregate(append(failed, outOfTime(pods, limit)...))
+		if err := w.NextBefore(ctx, next); errors.Is(err, command.ErrLimit) { // of a command timeout
+			return utilerrors.NewAggregate(append(failed, err))
 		} else if err != nil {
 			return err
 		}
 	}
-	return utilerrors.NewAggregate(failed)
 }
 
-// outOfTime is what is said of pods that have not gone when the time is over.
-func outOfTime(pods []victim, limit time.Duration) (errs []error) {
-	for _, p := range pods {
-		switch {
-		case p.over:
-		case p.asked:
-			errs = append(errs, fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.pod.Name, p.pod.Namespace, context.DeadlineExceeded))
-		default:
-			errs = append(errs, fmt.Errorf("error when evicting pods/%q -n %q: global timeout reached: %v", p.pod.Name, p.pod.Namespace, limit))
+// deleteAll deletes the pods one after the other (deletePods).
+func (d *drainer) deleteAll(pods []victim) error {
+	for i := range pods {
+		if err := d.evict(&pods[i]); err != nil && !apierrors.IsNotFound(err) {
+			return err
 		}
+		pods[i].asked = true
 	}
-	return errs
+	return nil
 }
 
-// evictOne takes a pod one step further, if it is time: its eviction is asked for, or
-// it is looked whether it has gone.
-func (d *drainer) evictOne(p *victim, now time.Duration) error {
+// removal is a drainer that removes the pods of one node.
+type removal struct {
+	*drainer
+	limit, until time.Duration // how long, and until when, virtual; 0 for ever
+}
+
+func (r *removal) late() bool { return r.until > 0 && r.inv.Kernel.Time() >= r.until }
+
+// wakes is when something has to be done about a pod, if nothing changes before; 0 for
+// never. One that is asked about again is not given up in between.
+func (r *removal) wakes(p *victim) time.Duration {
 	if !p.asked {
-		if now < p.again {
-			return nil
-		}
-		if !d.helper.DisableEviction {
-			fmt.Fprintf(d.helper.Out, "evicting pod %s\n", p)
-		}
-		err := d.evict(p)
-		switch {
-		case apierrors.IsNotFound(err):
-			p.over = true
-			return nil
-		case apierrors.IsTooManyRequests(err):
-			fmt.Fprintf(d.helper.ErrOut, "error when evicting pods/%q -n %q (will retry after 5s): %v\n", p.pod.Name, p.pod.Namespace, err)
-			p.again = d.inv.Kernel.Time() + evictRetry
-			return nil
-		case err != nil:
-			return fmt.Errorf("error when evicting pods/%q -n %q: %w", p.pod.Name, p.pod.Namespace, err)
-		}
-		p.asked = true
+		return p.again
 	}
-	current, err := d.helper.Client.CoreV1().Pods(p.pod.Namespace).Get(d.helper.Ctx, p.pod.Name, metav1.GetOptions{})
+	return r.until
+}
+
+// step takes a pod one step further, if it is time: its eviction is asked for, or it is
+// looked whether it has gone. It is what a goroutine of evictPods does between two sleeps.
+func (r *removal) step(p *victim) error {
+	if p.asked {
+		return r.look(p)
+	}
+	if r.inv.Kernel.Time() < p.again {
+		return nil
+	}
+	if p.retry {
+		p.retry = false
+		if fresh, err := r.helper.Client.CoreV1().Pods(p.pod.Namespace).Get(r.helper.Ctx, p.pod.Name, metav1.GetOptions{}); err == nil {
+			p.pod = fresh
+		}
+	}
+	if p.held == 0 {
+		fmt.Fprintf(r.helper.Out, "evicting pod %s\n", p)
+		if r.late() {
+			return fmt.Errorf("error when evicting pods/%q -n %q: global timeout reached: %v", p.pod.Name, p.pod.Namespace, r.limit)
+		}
+	}
+	err := r.evict(p)
+	if after, ok := apierrors.SuggestsClientDelay(err); ok && after > 0 && p.held < heldRetries {
+		p.held++
+		p.again = r.inv.Kernel.Time() + time.Duration(after)*time.Second
+		return nil
+	}
+	p.held = 0
+	ending := apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	switch {
+	case apierrors.IsNotFound(err):
+		p.over = true
+		return nil
+	case apierrors.IsTooManyRequests(err):
+		fmt.Fprintf(r.helper.ErrOut, "error when evicting pods/%q -n %q (will retry after %v): %v\n", p.pod.Name, p.pod.Namespace, evictRetry, err)
+		p.retry, p.again = true, r.inv.Kernel.Time()+evictRetry
+		return nil
+	case ending && p.pod.DeletionTimestamp == nil:
+		fmt.Fprintf(r.helper.ErrOut, "error when evicting pod %q from terminating namespace %q (will retry after %v): %v\n", p.pod.Name, p.pod.Namespace, evictRetry, err)
+		p.retry, p.again = true, r.inv.Kernel.Time()+evictRetry
+		return nil
+	case err != nil && !ending:
+		return fmt.Errorf("error when evicting pods/%q -n %q: %w", p.pod.Name, p.pod.Namespace, err)
+	}
+	p.asked = true
+	return r.look(p)
+}
+
+// look looks whether a pod has gone (waitForDelete).
+func (r *removal) look(p *victim) error {
+	current, err := r.helper.Client.CoreV1().Pods(p.pod.Namespace).Get(r.helper.Ctx, p.pod.Name, metav1.GetOptions{})
+	done, verb := "evicted", "eviction"
+	if r.helper.DisableEviction {
+		done, verb = "deleted", "deletion"
+	}
 	switch {
 	case apierrors.IsNotFound(err), err == nil && current.UID != p.pod.UID: // another pod may have got its name
 		p.over = true
-		fmt.Fprintf(d.helper.Out, "pod/%s %s\n", p.pod.Name, map[bool]string{true: "deleted", false: "evicted"}[d.helper.DisableEviction])
+		fmt.Fprintf(r.helper.Out, "pod/%s %s\n", p.pod.Name, done)
+		return nil
 	case err != nil:
-		return fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.pod.Name, p.pod.Namespace, err)
+		fmt.Fprintf(r.helper.Out, "pod/%s %s failed\n", p.pod.Name, verb)
+	case r.lingers(current):
+		p.over = true
+		fmt.Fprintf(r.helper.Out, "pod %q has DeletionTimestamp older than %v seconds, skipping\n", p.pod.Name, r.skip)
+		return nil
+	case r.late():
+		err = context.DeadlineExceeded
 	}
-	return nil
+	if err == nil || r.helper.DisableEviction {
+		return err
+	}
+	return fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.pod.Name, p.pod.Namespace, err)
 }
 
 // evict asks for an eviction, or for the deletion with --disable-eviction. It does not ask
