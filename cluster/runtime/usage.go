@@ -75,7 +75,7 @@ func (r *Runtime) Usage() (pods []PodUsage, cpu, memory int64) {
 }
 
 // usageOf is between a third and two thirds of what the container asks for. One that
-// only sleeps uses next to nothing; one that will be killed for its memory grows
+// only sleeps uses next to nothing, and one whose use is known, what its requests take; one that will be killed for its memory grows
 // towards its limit until then.
 func (r *Runtime) usageOf(c *Container, pod string, now time.Time) ContainerUsage {
 	key := pod + "/" + c.Name
@@ -88,10 +88,18 @@ func (r *Runtime) usageOf(c *Container, pod string, now time.Time) ContainerUsag
 		u.Memory = c.RequestsMemory * share / 100
 	}
 	b := &c.run.b
-	if b.IgnoreTerm && len(b.Serve) == 0 { // it sleeps
+	switch {
+	case b.IgnoreTerm && len(b.Serve) == 0: // it sleeps
 		u.CPU, u.Memory = milli/10, mebi
+	case b.Burn > 0 || c.repository() == resourceConsumer: // it does what requests ask of it, and otherwise nothing
+		u.CPU, u.Memory = milli/10, 4*mebi
 	}
 	u.CPU = r.waver(u.CPU, key, now)
+	cpu, memory := c.run.using(now)
+	u.CPU, u.Memory = u.CPU+cpu, u.Memory+memory
+	if c.LimitsCPU > 0 {
+		u.CPU = min(u.CPU, c.LimitsCPU*milli)
+	}
 	limit := c.LimitsMemory
 	if limit > 0 {
 		u.Memory = min(u.Memory, limit*95/100)
