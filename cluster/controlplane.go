@@ -5,6 +5,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller"
+	"kviz/cluster/controller/attachdetach"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/endpoint"
@@ -55,6 +56,8 @@ func serviceAccount(controller string) string {
 		return "service-account-controller"
 	case daemonset.Name:
 		return daemonset.Account
+	case attachdetach.Name:
+		return attachdetach.Source
 	case "root-ca-certificate-publisher-controller":
 		return "root-ca-cert-publisher"
 	case "garbage-collector-controller":

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"kviz/cluster/controller/attachdetach"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/clusterroleaggregation"
 	"kviz/cluster/controller/cronjob"
@@ -75,6 +76,7 @@ func all(cfg Config) []descriptor {
 		of(persistentvolume.Name, persistentvolume.Source, persistentvolume.New),
 		of(ephemeral.Name, ephemeral.Source, ephemeral.New),
 		of(expand.Name, expand.Source, expand.New),
+		of(attachdetach.Name, attachdetach.Source, attachdetach.New),
 	}
 	if cfg.Sign != nil {
 		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))

@@ -64,6 +64,7 @@ var attending = map[string][]string{
 	"nodes":                      {"node-lifecycle-controller", "taint-eviction-controller"},
 	"poddisruptionbudgets":       {"disruption-controller"},
 	"resourcequotas":             {"resourcequota-controller"},
+	"volumeattachments":          {"persistentvolume-attach-detach-controller"},
 	"certificatesigningrequests": {"certificatesigningrequest-approving-controller", "certificatesigningrequest-signing-controller"},
 }
 
