@@ -20,7 +20,7 @@ import (
 func applyAddons(t *sim.Task, servers *apiServers, pods clusterCIDR) error {
 	installer := servers.client(t.Lane(), authn.Admin())
 	now := metav1.NewTime(t.Now().Truncate(time.Second))
-	for r, obj := range corednsRights() {
+	for r, obj := range addonRights() {
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
 		bootstrap.Created(obj, "kubeadm", now)
 		if _, err := installer.Create(t, r, "", obj); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -116,9 +116,9 @@ func reinstall(t *sim.Task, components *components, nodes *nodes) error {
 	return nil
 }
 
-// corednsRights are the RBAC objects of the CoreDNS add-on
-// (cmd/kubeadm/app/phases/addons/dns/manifests.go).
-func corednsRights() func(func(client.Resource, runtime.Object) bool) {
+// addonRights are the RBAC objects of the add-ons: of CoreDNS
+// (cmd/kubeadm/app/phases/addons/dns/manifests.go), and of cloud-controller-manager.
+func addonRights() func(func(client.Resource, runtime.Object) bool) {
 	return func(yield func(client.Resource, runtime.Object) bool) {
 		const name = "system:coredns"
 		if !yield(client.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
@@ -127,10 +127,34 @@ func corednsRights() func(func(client.Resource, runtime.Object) bool) {
 		}}) {
 			return
 		}
-		yield(client.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
+		if !yield(client.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "kube-system", Name: "coredns"}},
-		})
+		}) {
+			return
+		}
+		cloudRights(yield)
 	}
+}
+
+// cloudRights are the RBAC objects of cloud-controller-manager as a cloud's provider
+// installs it
+// (https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-controller).
+func cloudRights(yield func(client.Resource, runtime.Object) bool) {
+	const name = "system:cloud-controller-manager"
+	if !yield(client.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes/status"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list", "patch", "update", "watch"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "list", "watch", "update"}},
+	}}) {
+		return
+	}
+	yield(client.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
+	})
 }

@@ -49,7 +49,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: newNotSimulated(k, servers),
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
-	slow, each := queueDelays{}, controller.NewControllers()
+	slow, each, cloud := queueDelays{}, controller.NewControllers(), newCloudManager(k, net)
 	scheduling, err := newScheduling(k, components, servers, cfg)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	asks := &expressions{stream: stream, members: !cfg.Bare}
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},
-		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow, each),
+		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow, each, cloud),
 		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir}, outsiders: &outsiders{k, servers},
 		kernel: k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges,
 	}
@@ -86,7 +86,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 			Version: cfg.Version, Seed: cfg.Seed, Epoch: k.Epoch(), Store: db.kind(), Members: cfg.Members, Nodes: cfg.Nodes, Quota: cfg.Quota, Without: cfg.Without,
 		}}))
 		noteBoot(k, cfg)
-		c.start(t, cfg, slow, each)
+		c.start(t, cfg, slow, each, cloud)
 	})
 
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -104,7 +104,7 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 // start brings the cluster up in the order a person would expect to see: the
 // store elects a leader, the API server connects to it, the rest of the control
 // plane to the API server, then the nodes.
-func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *controller.Controllers) {
+func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *controller.Controllers, cloud *cloudManager) {
 	c.etcd.awaitLeader(t)
 	c.servers.start("", t.Causes()).WaitReady(t)
 	c.servers.startPeers(t, cfg.Servers)
@@ -117,6 +117,7 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *control
 	} else if err != nil {
 		panic(err) // nothing else has touched the cluster yet
 	}
+	startCloudControllerManager(t, components, c.servers, slow, cloud, cfg.Limits)
 	startDNS(t, components, c.servers, c.network)
 	c.sched.begin(t)
 	unwatch := watchRoom(c.kernel, c.letIn)

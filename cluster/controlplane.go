@@ -13,6 +13,7 @@ import (
 	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/replicaset"
+	"kviz/cluster/controller/servicelb"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/dns"
 	"kviz/cluster/network"
@@ -82,6 +83,8 @@ func serviceAccount(controller string) string {
 		return "pv-protection-controller"
 	case "node-lifecycle-controller", "taint-eviction-controller":
 		return "node-controller"
+	case servicelb.Name:
+		return servicelb.Source
 	}
 	return controller
 }

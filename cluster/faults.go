@@ -48,7 +48,7 @@ type faults struct {
 	store     *etcd
 }
 
-func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays, each *controller.Controllers) *faults {
+func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays, each *controller.Controllers, cloud *cloudManager) *faults {
 	servers := store.servers
 	proofs := credentials{servers, nodes}
 	return &faults{k: k, kinds: map[string]targets{
@@ -57,7 +57,8 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"watch":       storeWatches{store.etcd.client},
 		"informer":    clientWatches{servers},
 		"queue":       queues,
-		"controller":  controllers{each, components},
+		"controller":  controllers{components, map[string]*controller.Controllers{trace.CompKCM: each, trace.CompCCM: cloud.each}},
+		"cloud":       one{"cloud", cloudTarget{cloud.cloud}},
 		"audit":       auditDisks{servers},
 		"certificate": proofs,
 		"token":       proofs,
@@ -65,7 +66,7 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"runtime":     runtimes{nodes},
 		"pod":         pods{nodes},
 		"registry":    one{"registry", registryTarget{nodes.registry}},
-	}, processes: processes{components, servers, servers.callouts}, store: store.etcd}
+	}, processes: processes{components, servers, servers.callouts, cloud}, store: store.etcd}
 }
 
 // Faults is the catalogue of faults.

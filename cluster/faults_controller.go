@@ -9,31 +9,36 @@ import (
 	"kviz/cluster/trace"
 )
 
-// controllers are the targets controller/NAME: each controller of kube-controller-manager by
-// itself. What is done to one is the machine's fault, not the process's: it is so in the next
-// process, too.
+// controllers are the targets controller/NAME: each controller of kube-controller-manager and of
+// cloud-controller-manager by itself. What is done to one is the machine's fault, not the
+// process's: it is so in the next process, too.
 type controllers struct {
-	each *controller.Controllers
-	of   *components
+	components *components
+	of         map[string]*controller.Controllers // by the process that they are parts of
 }
 
 func (cs controllers) names() []string {
-	names := slices.Clone(cs.each.Names())
-	for i, name := range names {
-		names[i] = "controller/" + name
+	var names []string
+	for _, each := range cs.of {
+		for _, name := range each.Names() {
+			names = append(names, "controller/"+name)
+		}
 	}
+	slices.Sort(names)
 	return names
 }
 
 func (cs controllers) find(name string) (any, error) {
-	if slices.Contains(cs.of.without, trace.CompKCM) {
+	name = strings.TrimPrefix(name, "controller/")
+	for _, each := range cs.of { // of one of them at most
+		if slices.Contains(each.Names(), name) {
+			return controllerTarget{each, name}, nil
+		}
+	}
+	if slices.Contains(cs.components.without, trace.CompKCM) {
 		return nil, errWithout(trace.CompKCM)
 	}
-	name = strings.TrimPrefix(name, "controller/")
-	if !slices.Contains(cs.each.Names(), name) {
-		return nil, nil
-	}
-	return controllerTarget{cs.each, name}, nil
+	return nil, nil
 }
 
 // controllerTarget is one controller.

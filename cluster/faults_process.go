@@ -16,6 +16,7 @@ type processes struct {
 	*components
 	servers  *apiServers
 	callouts *callouts
+	cloud    *cloudManager
 }
 
 func (ps processes) find(name string) (any, error) {
@@ -31,6 +32,8 @@ func (ps processes) find(name string) (any, error) {
 		return serverTarget{p, ps.servers, ps.servers.backend(name)}, nil
 	case name == trace.CompKMS:
 		return kmsTarget{p, ps.callouts.kms}, nil
+	case name == trace.CompCCM:
+		return managerTarget{p, ps.cloud}, nil
 	case name == trace.CompOIDC:
 		return providerTarget{calledOut{p}, ps.callouts.provider}, nil
 	case m.lane.Component == trace.CompWebhook:

@@ -127,7 +127,7 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue", "slow controller":
+	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue", "slow controller", "slow cloud", "slow cloud-controller-manager":
 		return "500ms"
 	case "slow registry":
 		return "10"
@@ -209,7 +209,7 @@ func TestEveryFaultIsMended(t *testing.T) {
 	groups := map[string][]string{
 		"members":       {"member"},
 		"store":         {"store", "watch", "informer"},
-		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "controller", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
+		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "cloud-controller-manager", "cloud", "controller", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 	}
 	tested := map[string]bool{}

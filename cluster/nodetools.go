@@ -8,19 +8,23 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/network"
 	"kviz/cluster/sim"
 )
 
 // shells runs the tools of nodes.
 type shells struct{ nodes *nodes }
 
-// Names are the nodes.
+// outside is a machine on the internet, from which curl reaches load balancers.
+const outside = "outside"
+
+// Names are the nodes, and the machine outside.
 func (s shells) Names() []string {
 	names := make([]string, len(s.nodes.list))
 	for i, n := range s.nodes.list {
 		names[i] = n.name
 	}
-	return names
+	return append(names, outside)
 }
 
 // Tools are the programs that a node has, sorted.
@@ -34,6 +38,10 @@ func (s shells) Run(name string, argv []string, _ []byte, out, errOut io.Writer)
 	n := s.nodes.find(name)
 	if argv[0] == "curl" { // which takes time
 		return 0, func(t *sim.Task) int { return s.curl(t, n, argv[1:], out, errOut) }
+	}
+	if n == nil {
+		fmt.Fprintf(errOut, "%s: command not found %s the cluster, where there is only curl\n", argv[0], name)
+		return 127, nil
 	}
 	tool, ok := nodeTools[argv[0]]
 	if !ok {
@@ -52,7 +60,7 @@ var nodeTools = map[string]func(n *node, argv []string, out, errOut io.Writer) i
 }
 
 // curl fetches a URL from the node itself: its packets meet the node's rules, and no
-// pod's resolver.
+// pod's resolver; or from outside the cluster, where there is no node.
 func (s shells) curl(t *sim.Task, n *node, args []string, out, errOut io.Writer) int {
 	url, limit, silent := "", time.Duration(0), false
 	for i := 0; i < len(args); i++ {
@@ -79,7 +87,13 @@ func (s shells) curl(t *sim.Task, n *node, args []string, out, errOut io.Writer)
 		fmt.Fprintln(errOut, "curl: (2) no URL specified")
 		return 2
 	}
-	body, exit, message := s.nodes.network.Curl(t, n.name, "", url, limit)
+	var body, message string
+	var exit int
+	if n == nil {
+		body, exit, message = s.nodes.network.CurlFrom(t, network.Internet, url, limit)
+	} else {
+		body, exit, message = s.nodes.network.Curl(t, n.name, "", url, limit)
+	}
 	fmt.Fprint(out, body)
 	if message != "" && !silent {
 		fmt.Fprintln(errOut, message)

@@ -165,6 +165,9 @@ func (d discovery) AwaitUse(t *sim.Task, known int) []client.Resource {
 	return d.s.peers.usage.AwaitUse(t, known)
 }
 
+// AwaitBalanced is [client.Balance].
+func (d discovery) AwaitBalanced(t *sim.Task) { d.s.peers.usage.AwaitBalanced(t) }
+
 // AwaitCustomKinds is [client.Usage]. While no server is ready nobody knows them.
 func (d discovery) AwaitCustomKinds(t *sim.Task, since uint64) ([]client.CustomKind, uint64) {
 	return d.s.peers.usage.AwaitCustomKinds(t, since, func() *caches.Caches {

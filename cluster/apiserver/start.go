@@ -219,6 +219,9 @@ func (s *Server) takeUp(keys []*mvccpb.KeyValue) {
 		}
 		if k := registry.KindOfKey(kv.Key); k != nil {
 			s.peers.usage.Note(k, kv.Key)
+			if k.Resource == client.Services && string(kv.Key) != k.Prefix+"default/kubernetes" {
+				s.peers.usage.MayBeBalanced() // only the key is known
+			}
 		}
 	}
 }

@@ -119,3 +119,18 @@ func AwaitUseOf(t *sim.Task, c Interface, kinds ...Resource) {
 		}
 	}
 }
+
+// Balance is what a connection knows of load balancers: whether a Service has ever asked
+// for one. It is for Services of that type what [Usage] is for kinds.
+type Balance interface {
+	// AwaitBalanced waits until there may have been a Service of type LoadBalancer.
+	AwaitBalanced(t *sim.Task)
+}
+
+// AwaitBalanced waits until there may have been a Service of type LoadBalancer. A connection that
+// does not know has it return at once.
+func AwaitBalanced(t *sim.Task, c Interface) {
+	if b, ok := As[Balance](c); ok {
+		b.AwaitBalanced(t)
+	}
+}

@@ -76,6 +76,12 @@ type Config struct {
 // and, once it is won, runs every controller in children of p. When the Lease is
 // lost, the process exits, as the real one does.
 func Start(p *sim.Process, c client.Interface, cfg Config) {
+	elect(p, c, cfg, Lease, func(*sim.Task) { Run(p, c, cfg) })
+}
+
+// elect begins the election for the Lease that has the program's name, and runs what run
+// starts once it is won.
+func elect(p *sim.Process, c client.Interface, cfg Config, name string, run func(*sim.Task)) {
 	if cfg.Identity == "" {
 		cfg.Identity = leaderelection.Identity(p)
 	}
@@ -83,10 +89,10 @@ func Start(p *sim.Process, c client.Interface, cfg Config) {
 		cfg.Exit = func(trace.ID) { p.Kill() }
 	}
 	clients := clients{p, c, cfg}
-	events := record.New(p, clients.root("kube-controller-manager"), "kube-controller-manager")
+	events := record.New(p, clients.root(name), name)
 	election := clients.root("leader-election")
 	p.Go("leader-election", func(t *sim.Task) {
-		leaderelection.Run(t, election, events, Lease, cfg.Identity, func(*sim.Task) { Run(p, c, cfg) }, cfg.Exit)
+		leaderelection.Run(t, election, events, name, cfg.Identity, run, cfg.Exit)
 	})
 }
 
@@ -103,6 +109,11 @@ func resyncPeriod(p *sim.Process) time.Duration {
 
 // Run runs every controller without an election.
 func Run(p *sim.Process, c client.Interface, cfg Config) {
+	run(p, c, cfg, "kube-controller-manager", all(cfg))
+}
+
+// run runs the controllers of a program.
+func run(p *sim.Process, c client.Interface, cfg Config, program string, list []descriptor) {
 	if cfg.Controllers == nil {
 		cfg.Controllers = NewControllers()
 	}
@@ -112,9 +123,9 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 	var events *record.Recorder // made when there is something to tell
 	informers.Crashed = func(t *sim.Task, object trace.Ref, broken *sim.PanicError) {
 		if events == nil {
-			events = record.New(p, c, "kube-controller-manager")
+			events = record.New(p, c, program)
 		}
-		events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note("kube-controller-manager", "controller"))
+		events.EventRef(t, object, corev1.EventTypeWarning, "ControllerPanic", "%s", broken.Note(program, "controller"))
 	}
 	cfg.Controllers.run(p, func(life *sim.Process, name, source string) *reconcile.Env {
 		own := clients
@@ -126,6 +137,6 @@ func Run(p *sim.Process, c client.Interface, cfg Config) {
 		e := reconcile.NewEnv(life, name, source, own.of(name), informers.Share(since), cfg.Workers)
 		e.Around, e.Lag = cfg.Around, cfg.Controllers.lag(name)
 		return e
-	}, all(cfg))
+	}, list)
 	informers.Start()
 }

@@ -82,6 +82,19 @@ var (
 		},
 	)
 
+	_ = of("cloud", append([]Row{
+		{
+			Name: "stop", Heals: "start", Ways: ways(say("Have its API fail: no load balancer is made or changed")),
+			Means: "Have its API answer 503 to every call: no load balancer is made, changed or deleted. Those that are there go on.",
+			do:    act(func(c Cloud, why []trace.ID) error { return c.Reachable(false, why) }),
+		},
+		{
+			Name: "start", Repairs: true, Ways: ways(say("Have its API answer again")), Means: "Have its API answer again; what has failed is tried again after its back-off.",
+			do: act(func(c Cloud, why []trace.ID) error { return c.Reachable(true, why) }),
+		},
+	}, slowRows("call", "Have each call to its API take so much longer.", "1m",
+		say("Make it slow: a minute more a call", "1m"), ask("Make it slow by …", "how much longer each call takes, such as 30s"), say("Make it as fast as it was"))...)...)
+
 	_ = of("pod", Row{
 		Name: "crash", Passing: true, Args: "[CONTAINER]", do: crashPod, Ways: ways(say("Kill its container: the kubelet starts it again")),
 		Means: "Kill its containers, or the one named, without warning; its kubelet starts them again.",

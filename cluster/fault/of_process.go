@@ -48,6 +48,9 @@ var (
 	_ = of("proxy", processRows("Stop it: the rules stay, and go out of date", killed)...)
 	_ = of("scheduler", processRows("Stop it: new pods stay Pending", leaseLeft)...)
 	_ = of("controller-manager", processRows("Stop it: nobody compares what is with what is wanted", leaseLeft)...)
+	_ = of("cloud-controller-manager", append(processRows("Stop it: Services of type LoadBalancer stay <pending>", leaseLeft),
+		slowRows("run", "Have each run of its controllers take so much longer.", "10s",
+			say("Have the runs of its controllers take 10 s longer", "10s"), ask("Have its controllers' runs take longer by …", "how much longer each run takes, such as 1.5s"), say("Let its controllers' runs be as short as they were"))...)...)
 	_ = of("controller", append([]Row{
 		{
 			Name: "stop", Heals: "start", do: act(Process.Stop), Ways: ways(say("Stop it: nobody does its part of the work")),

@@ -158,6 +158,12 @@ type Registry interface {
 	Slower(factor float64, why []trace.ID) error
 }
 
+// Cloud is the API of the cloud that the machines are in.
+type Cloud interface {
+	Slow
+	Reachable(yes bool, why []trace.ID) error
+}
+
 // Runtime is a node's container runtime.
 type Runtime interface {
 	Run(yes bool, why []trace.ID) error

@@ -111,8 +111,5 @@ var Fields = []Row{
 	// Of a Service.
 	{What: "ServiceSpec.externalName", So: "the cluster's DNS does not lead there"},
 	{What: "ServiceSpec.ipFamilyPolicy", So: "the network has IPv4 only", Unless: []string{"SingleStack"}},
-	{What: "ServiceSpec.loadBalancerClass", So: "no load balancer is made"},
-	{What: "ServiceSpec.loadBalancerIP", So: "no load balancer is made"},
 	{What: "ServiceSpec.trafficDistribution", So: "kube-proxy prefers no endpoint for where it is"},
-	{What: "ServiceSpec.type", So: "no load balancer is made, and its address stays pending; its cluster IP and node port work", Unless: []string{"ClusterIP", "NodePort", "ExternalName"}},
 }

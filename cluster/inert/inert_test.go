@@ -37,6 +37,10 @@ apiserver
 	ServiceSpec: clusterIPs allocateLoadBalancerNodePorts
 	PodDisruptionBudgetSpec: unhealthyPodEvictionPolicy
 	JobSpec: manualSelector
+cloud
+	ServiceSpec: loadBalancerIP
+controller/servicelb
+	ServiceSpec: type loadBalancerClass
 controller/deployment
 	Deployment: spec
 	DeploymentSpec: replicas selector template strategy minReadySeconds revisionHistoryLimit paused progressDeadlineSeconds

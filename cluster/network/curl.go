@@ -29,6 +29,12 @@ func (n *Network) Curl(t *sim.Task, node, pod, rawurl string, limit time.Duratio
 	if node == "" {
 		node = n.nodeOf(pod)
 	}
+	from := From{Node: node, Pod: pod}
+	return n.curl(rawurl, limit, func(req Request) Result { return n.Dial(t, from, req) })
+}
+
+// curl is a curl that connects by dial.
+func (n *Network) curl(rawurl string, limit time.Duration, dial func(Request) Result) (body string, exit int, stderr string) {
 	if !strings.Contains(rawurl, "://") {
 		rawurl = "http://" + rawurl
 	}
@@ -51,7 +57,7 @@ func (n *Network) Curl(t *sim.Task, node, pod, rawurl string, limit time.Duratio
 	if path == "" {
 		path = "/"
 	}
-	res := n.Dial(t, From{Node: node, Pod: pod}, Request{Host: u.Hostname(), Port: port, Path: path, Limit: limit})
+	res := dial(Request{Host: u.Hostname(), Port: port, Path: path, Limit: limit})
 	return curlSays(res, u.Hostname(), port, limit)
 }
 

@@ -78,7 +78,8 @@ func (n *Network) Dial(t *sim.Task, from From, req Request) Result {
 	w := &walk{n: n, t: t, req: req, from: from, began: t.Elapsed(), last: t.Causes()}
 	w.res.Flow = n.flows
 	w.where = n.nodes[from.Node]
-	if w.where == nil || !w.where.listeners.Powered() {
+	outside := from.IP != "" && from.Node == "" // not at a node yet
+	if !outside && (w.where == nil || !w.where.listeners.Powered()) {
 		return w.end(Unreachable)
 	}
 	src, err := n.source(from)
@@ -87,6 +88,9 @@ func (n *Network) Dial(t *sim.Task, from From, req Request) Result {
 	}
 	dst, err := netip.ParseAddr(req.Host)
 	if err != nil {
+		if outside { // who knows no name of the cluster
+			return w.end(Unresolvable)
+		}
 		if dst, err = w.resolve(); err != nil {
 			return w.end(Unresolvable)
 		}
@@ -101,15 +105,25 @@ func (n *Network) Dial(t *sim.Task, from From, req Request) Result {
 	if req.UDP {
 		w.p.proto = "udp"
 	}
-	if from.IP != "" && n.isolated[from.Node] {
-		w.hop("link", nil, "lost", "nothing gets to "+from.Node)
+	if outside {
+		end, ok := w.balance()
+		switch {
+		case !ok:
+			return w.end(Unreachable)
+		case end != "":
+			return w.finish(end)
+		}
+	}
+	if from.IP != "" && n.isolated[w.where.Name] {
+		w.hop("link", nil, "lost", "nothing gets to "+w.where.Name)
 		return w.finish(TimedOut)
 	}
 	return w.finish(w.travel())
 }
 
 // DialIn is a connection from a machine outside whose packets get to the node that
-// has the address, or that the address's pod is on, unless nothing gets there.
+// has the address, or that the address's pod is on, or that a load balancer sends them to,
+// unless nothing gets there.
 func (n *Network) DialIn(t *sim.Task, ip string, req Request) Result {
 	from := From{IP: ip}
 	if dst, err := netip.ParseAddr(req.Host); err == nil {

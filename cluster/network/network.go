@@ -47,7 +47,8 @@ type Network struct {
 	isolated map[string]bool
 	delay    map[[2]string]time.Duration
 
-	resolver Resolver
+	resolver  Resolver
+	balancers Balancers
 }
 
 // Node is a node's kernel as far as packets go. It outlives kube-proxy: a
@@ -63,6 +64,7 @@ type Node struct {
 	listeners Pods
 	recent    map[string]map[netip.Addr]time.Duration
 	conntrack map[tuple]*Connection
+	servers   map[int]Server // by port
 }
 
 // Pods finds what listens on a node's addresses: the node's *runtime.Runtime.
@@ -86,7 +88,7 @@ func (n *Network) AddNode(name, address, podCIDR string, pods Pods) *Node {
 	node := &Node{
 		Name: name, Address: address, PodCIDR: podCIDR, Tables: newTables(),
 		address: netip.MustParseAddr(address), pods: netip.MustParsePrefix(podCIDR), listeners: pods,
-		recent: map[string]map[netip.Addr]time.Duration{}, conntrack: map[tuple]*Connection{},
+		recent: map[string]map[netip.Addr]time.Duration{}, conntrack: map[tuple]*Connection{}, servers: map[int]Server{},
 	}
 	n.nodes[name] = node
 	if rt, ok := pods.(interface{ SetDialer(runtime.Dialer) }); ok {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -174,6 +175,12 @@ func (w *walk) route() string {
 	}
 	next, host := w.n.owner(w.p.dst)
 	if next == nil {
+		if end, ok := w.balance(); ok { // the packet leaves the nodes, and comes back
+			if end != "" {
+				return end
+			}
+			return "forward"
+		}
 		w.hop("route", nil, "DROP", fmt.Sprintf("no rule translated %s and nobody has this address: the packet leaves by the default route and is lost", w.p.dst))
 		return TimedOut
 	}
@@ -203,7 +210,13 @@ func (w *walk) deliver(host bool) string {
 	if pod, ok := w.where.listeners.PodAt(ip); ok {
 		w.res.Pod = pod
 	}
-	a := w.where.listeners.Connect(ip, w.p.dport, w.req.Path)
+	a, own := runtime.Answer{}, false
+	if host {
+		a, own = w.where.served(w.p.dport, w.req.Path)
+	}
+	if !own {
+		a = w.where.listeners.Connect(ip, w.p.dport, w.req.Path)
+	}
 	w.res.Answer = a
 	if a.Pod != "" {
 		w.res.Pod = a.Pod
@@ -213,6 +226,9 @@ func (w *walk) deliver(host bool) string {
 		return Refused
 	}
 	why := fmt.Sprintf("%s listens on port %d", w.res.Pod, w.p.dport)
+	if own {
+		why = fmt.Sprintf("kube-proxy of %s listens on port %d", w.where.Name, w.p.dport)
+	}
 	if a.Hung {
 		why += " but does not answer"
 	}

@@ -8,8 +8,8 @@
 // proxy dies.
 //
 // Simplified: IPv4 only; services inside KUBE-SERVICES are sorted by name
-// (upstream's order is random); nothing listens on node ports or health check
-// ports. Start reading at rules.go (what is written), then sync.go (when).
+// (upstream's order is random); nothing listens on node ports; a proxy that lives is
+// well. Start reading at rules.go (what is written), then sync.go (when).
 package proxy
 
 import (
@@ -31,7 +31,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Network, How: simulated.Simplified,
-	What: "kube-proxy writes iptables rules for IPv4 only, with the services inside KUBE-SERVICES sorted by name, where upstream's order is random; nothing listens on node ports or health check ports",
+	What: "kube-proxy writes iptables rules for IPv4 only, with the services inside KUBE-SERVICES sorted by name, where upstream's order is random; nothing listens on node ports",
 })
 
 // Config says which node a proxy serves.
@@ -69,6 +69,7 @@ type Proxy struct {
 	done    time.Duration // end of the last sync
 	syncs   int
 	rec     *record.Recorder // made when there is something to tell
+	checks  checks           // health check node ports that are open
 	most    int              // rules that were made, compared or told of in one turn
 }
 
@@ -110,6 +111,7 @@ func Start(p *sim.Process, c client.Interface, cfg Config) *Proxy {
 	px.services.Start()
 	px.slices.Start()
 	cfg.Node.Tables.OnFlush(px.flushed)
+	px.serveHealth()
 	p.Go("wait", func(t *sim.Task) {
 		px.services.WaitForSync(t)
 		px.slices.WaitForSync(t)

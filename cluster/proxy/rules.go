@@ -46,6 +46,9 @@ type block struct {
 	// own are the chains in nat that belong to the port, in the order written.
 	own       []string
 	endpoints int
+
+	healthPort int      // the Service's health check node port; 0: none
+	localReady []string // addresses of the ready endpoints on the node, where it has one
 }
 
 // builder writes one block.
@@ -112,6 +115,12 @@ func buildBlock(s *servicePort, c *chosen, opts options) *block {
 	w.captureBalancer(&p)
 	w.captureNodePort(&p)
 	if s.healthPort != 0 {
+		w.b.healthPort = s.healthPort
+		for i := range c.local {
+			if c.local[i].ready {
+				w.b.localReady = append(w.b.localReady, c.local[i].ip)
+			}
+		}
 		w.filterRule("-A", nodePortsChain, "-m", "comment", "--comment", fmt.Sprintf("%q", s.name+" health check node port"),
 			"-m", "tcp", "-p", "tcp", "--dport", itoa(s.healthPort), "-j", "ACCEPT")
 	}

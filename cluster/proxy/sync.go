@@ -70,6 +70,7 @@ func (w *writing) sync() {
 	w.chains()
 	t.Sleep(max(time.Nanosecond, began+w.takes()-t.Elapsed()))
 	w.commit()
+	px.serveChecks()
 	px.syncs++
 	t.SetCauses(w.all...)
 	info := &trace.ProxySyncInfo{Node: px.cfg.Node.Name, Full: w.full, Added: w.added, Removed: w.removed}

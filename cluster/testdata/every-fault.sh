@@ -21,6 +21,12 @@ says() { # EXPR: it holds soon, also where members take time of the machine
 watched() { # the controller manager watches deployments
   says 'watchers.exists(w, w.client == "controller-manager" && w.resource == "deployments")'
 }
+pending() { # SERVICE: it has no address
+  kubectl get service "$1" | grep -q pending
+}
+addressed() { # SERVICE: it gets an address
+  kubectl wait --for=jsonpath='{.status.loadBalancer.ingress[0].ip}' "service/$1" --timeout=10m
+}
 wanted() { # N: so many replicas the controller manager wants of the deployment, whatever it says itself
   test "$(kubectl get rs -l app=web -o jsonpath='{.items[0].spec.replicas}')" = "$1"
 }
@@ -598,3 +604,52 @@ kubectl get nodes
 kviz wait 'balancer.servers.exists(s, s.server == "apiserver/b" && !s.up)'
 kviz fault start apiserver/b
 kviz wait 'balancer.servers.all(s, s.up)'
+
+## stop cloud-controller-manager, start cloud-controller-manager
+kviz fault stop cloud-controller-manager
+kubectl create service loadbalancer stopped --tcp=80
+sleep 30
+pending stopped
+kviz fault start cloud-controller-manager
+addressed stopped
+
+## crash cloud-controller-manager, start cloud-controller-manager
+kviz fault crash cloud-controller-manager
+kubectl create service loadbalancer crashed --tcp=80
+sleep 30
+pending crashed
+kviz fault start cloud-controller-manager
+addressed crashed
+
+## restart cloud-controller-manager
+kviz fault restart cloud-controller-manager
+says 'processes["cloud-controller-manager"].up && processes["cloud-controller-manager"].reason == "fault: restart"'
+kubectl create service loadbalancer restarted --tcp=80
+addressed restarted
+
+## slow cloud-controller-manager, fast cloud-controller-manager
+kviz fault slow cloud-controller-manager 1m
+kubectl create service loadbalancer late-run --tcp=80
+sleep 50
+pending late-run
+kviz fault fast cloud-controller-manager
+sleep 10
+addressed late-run
+
+## stop cloud, start cloud
+kviz fault stop cloud
+kubectl create service loadbalancer refused --tcp=80
+sleep 10
+pending refused
+shows 'kubectl describe service refused' '503 Service Unavailable'
+kviz fault start cloud
+addressed refused
+
+## slow cloud, fast cloud
+kviz fault slow cloud 1m
+kubectl create service loadbalancer late-call --tcp=80
+sleep 50
+pending late-call
+kviz fault fast cloud
+sleep 10
+addressed late-call

@@ -125,25 +125,27 @@ func (l Lane) String() string {
 // The components. Controllers use "controller/<name>" as Component with no
 // instance: Lane{"deployment-controller", ""}.
 const (
-	CompStore      = "store"              // the store as its clients see it
-	CompMember     = "member"             // a raft store member; instance a, b, c
-	CompAPIServer  = "apiserver"          //
-	CompKCM        = "controller-manager" // process-level events of the controller manager
-	CompScheduler  = "scheduler"          //
-	CompKubelet    = "kubelet"            // instance: node
-	CompRuntime    = "runtime"            // the CRI runtime; instance: node
-	CompProxy      = "proxy"              // kube-proxy; instance: node
-	CompPod        = "pod"                // a program in a pod that uses the API; instance: namespace/name
-	CompNet        = "net"                // a packet; instance: node it is on
-	CompDNS        = "dns"                // cluster DNS
-	CompRegistry   = "registry"           // the image registry
-	CompKMS        = "kms"                // the KMS plugin beside the API server
-	CompBalancer   = "balancer"           // the load balancer before several API servers
-	CompWebhook    = "webhook"            // an admission webhook server; instance: its name
-	CompOIDC       = "oidc"               // the identity provider
-	CompConsole    = "console"            // the person at the keys
-	CompClient     = "client"             // a client from another process
-	CompSimulation = "kviz"               // the simulator itself: pause, fault, seed
+	CompStore      = "store"                    // the store as its clients see it
+	CompMember     = "member"                   // a raft store member; instance a, b, c
+	CompAPIServer  = "apiserver"                //
+	CompKCM        = "controller-manager"       // process-level events of the controller manager
+	CompCCM        = "cloud-controller-manager" // process-level events of it
+	CompScheduler  = "scheduler"                //
+	CompKubelet    = "kubelet"                  // instance: node
+	CompRuntime    = "runtime"                  // the CRI runtime; instance: node
+	CompProxy      = "proxy"                    // kube-proxy; instance: node
+	CompPod        = "pod"                      // a program in a pod that uses the API; instance: namespace/name
+	CompNet        = "net"                      // a packet; instance: node it is on
+	CompDNS        = "dns"                      // cluster DNS
+	CompRegistry   = "registry"                 // the image registry
+	CompCloud      = "cloud"                    // the cloud that the machines are in
+	CompKMS        = "kms"                      // the KMS plugin beside the API server
+	CompBalancer   = "balancer"                 // the load balancer before several API servers
+	CompWebhook    = "webhook"                  // an admission webhook server; instance: its name
+	CompOIDC       = "oidc"                     // the identity provider
+	CompConsole    = "console"                  // the person at the keys
+	CompClient     = "client"                   // a client from another process
+	CompSimulation = "kviz"                     // the simulator itself: pause, fault, seed
 )
 
 // Ref names an API object, or a thing that is no API object by Kind alone

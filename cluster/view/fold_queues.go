@@ -277,9 +277,9 @@ func leaderElected(b *Builder, e *trace.Event, p *trace.Election) {
 }
 
 // runsIn reports whether what speaks in a lane lives in a process: the
-// controllers live in the controller manager's.
+// controllers live in a controller manager's.
 func runsIn(lane, process string) bool {
-	return lane == process || process == trace.CompKCM && strings.HasSuffix(lane, "-controller")
+	return lane == process || strings.HasSuffix(lane, "-controller") && process == Manager(lane)
 }
 
 // workersDied forgets what a process held in memory: queues, caches, clients, runs.

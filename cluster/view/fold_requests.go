@@ -227,7 +227,7 @@ func watchDelivered(b *Builder, e *trace.Event, p *trace.WatchEvent) {
 	a.Told, a.Last = a.Told+1, e.ID
 	w.Delivered++
 	w.LastType, w.LastEvent, w.LastAt = p.Type, e.ID, e.At
-	if w.Client == trace.CompKCM {
+	if w.Client == trace.CompKCM || w.Client == trace.CompCCM {
 		b.s.told = recent(b.s.told, telling{e.ID, w.Resource}, mostTold)
 	}
 	w.Revision = max(w.Revision, p.Revision)

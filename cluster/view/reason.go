@@ -37,6 +37,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).daemonPod,
 	(*State).podOfJob,
 	(*State).claimOfSet,
+	(*State).withoutBalancer,
 	(*State).withoutEndpoints,
 	(*State).rollout,
 	(*State).replicaSets,

@@ -76,8 +76,15 @@ func (s *State) takerOn(o *Object, finalizer string) Keeper {
 	k := Keeper{What: "finalizer " + finalizer, Ref: o.Ref, Event: o.Changed}
 	if known := takers[finalizer]; known != "" {
 		k.Why = "taken off by " + known
-		if p, down := s.down(trace.CompKCM); down && known != takers[customResources] {
-			k.Why += "; the controller manager is not running: " + p.Reason
+		manager, name := trace.CompKCM, "the controller manager"
+		if finalizer == balancerFinalizer {
+			manager, name = trace.CompCCM, cloudLease
+		}
+		if p, down := s.down(manager); down && known != takers[customResources] {
+			k.Why += "; " + name + " is not running: " + p.Reason
+		}
+		if c := s.CloudCall(o.Ref.Key()); c != nil && c.Error != "" && finalizer == balancerFinalizer {
+			k.Why += "; the cloud's last answer: " + c.Error
 		}
 		return k
 	}

@@ -14,7 +14,7 @@ func (s *State) stopped(o *Object) *Reason {
 	var a *Reason
 	for _, name := range attendants(o) {
 		st := s.Standing(name)
-		if len(s.FaultsOn("controller/"+name)) == 0 {
+		if len(s.FaultsOn("controller/"+name)) == 0 || name == serviceController && s.withoutBalancer(o) != nil { // which tells
 			continue
 		}
 		says := fmt.Sprintf("The %s %s: %s waits for it%s", name, st.Why, o.Ref, unseen(o))

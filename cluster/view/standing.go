@@ -7,7 +7,7 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Standing is whether a controller of kube-controller-manager works.
+// Standing is whether a controller of kube-controller-manager, or of cloud-controller-manager, works.
 type Standing struct {
 	Works  bool
 	Why    string // it does not: "is stopped (kviz fault stop)"
@@ -34,16 +34,21 @@ func (s *State) Standing(controller string) Standing {
 	if !st.Works {
 		return st
 	}
-	p, lease := s.Process(trace.CompKCM), s.Lease(managerLease)
+	manager := Manager(controller)
+	name, lease := "the controller manager", managerLease
+	if manager == trace.CompCCM {
+		name, lease = cloudLease, cloudLease
+	}
+	p, held := s.Process(manager), s.Lease(lease)
 	switch {
-	case s.Without(trace.CompKCM):
-		st.Works, st.Why = false, "does not run: "+s.Lacks(trace.CompKCM)
+	case s.Without(manager):
+		st.Works, st.Why = false, "does not run: "+s.Lacks(manager)
 	case p == nil:
-		st.Works, st.Why = false, "does not run: the controller manager has not started yet"
+		st.Works, st.Why = false, "does not run: "+name+" has not started yet"
 	case !p.Up:
-		st.Works, st.Why, st.Event = false, "does not run: the controller manager is down", p.Event
-	case lease == nil || lease.Event.Compare(p.Event) < 0:
-		st.Works, st.Why, st.Event = false, "does not run: the controller manager waits for its Lease "+managerLease, p.Event
+		st.Works, st.Why, st.Event = false, "does not run: "+name+" is down", p.Event
+	case held == nil || held.Event.Compare(p.Event) < 0:
+		st.Works, st.Why, st.Event = false, "does not run: "+name+" waits for its Lease "+lease, p.Event
 	}
 	return st
 }
@@ -80,6 +85,8 @@ func (s *State) Attendants(ref trace.Ref) []string {
 func attendants(o *Object) []string {
 	names := attending[o.Resource]
 	switch {
+	case balanced(o):
+		names = append(names[:len(names):len(names)], serviceController)
 	case o.Resource == "namespaces" && o.Deleting():
 		names = []string{"namespace-controller"}
 	case o.Resource == "namespaces":
@@ -101,14 +108,15 @@ var finishers = map[string]string{
 	"kubernetes.io/pv-protection":      "persistentvolume-protection-controller",
 	"kubernetes.io/vac-protection":     "volumeattributesclass-protection-controller",
 	"batch.kubernetes.io/job-tracking": "job-controller",
+	balancerFinalizer:                  serviceController,
 }
 
-// ControllerNames are the controllers of kube-controller-manager that have shown up or were broken,
-// sorted.
+// ControllerNames are the controllers of kube-controller-manager and cloud-controller-manager that
+// have shown up or were broken, sorted.
 func (s *State) ControllerNames() []string {
 	var names []string
 	s.lanes.all(func(name string, _ *Lane) bool {
-		if name != trace.CompKCM && runsIn(name, trace.CompKCM) {
+		if strings.HasSuffix(name, "-controller") {
 			names = append(names, name)
 		}
 		return true

@@ -58,8 +58,9 @@ type State struct {
 	informers   table[string, *Informer]
 	controllers table[string, *Controller]
 	leases      table[string, *Lease]
-	clients     table[string, *Client] // lane \0 name
-	actors      table[string, *Actor]  // by user
+	clients     table[string, *Client]    // lane \0 name
+	cloud       table[string, *CloudCall] // by Service
+	actors      table[string, *Actor]     // by user
 
 	nodes table[string, *Node]
 	flows table[uint64, *Flow]

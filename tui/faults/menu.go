@@ -52,8 +52,8 @@ func (m Menu) Targets(intro string) overlay.Overlay {
 		kinds []string
 	}{
 		{"The store", []string{"store", "member"}},
-		{"The control plane", []string{"apiserver", "balancer", "controller-manager", "scheduler", "dns", "audit"}},
-		{"Outside", []string{"registry", "oidc", "kms", "webhook"}},
+		{"The control plane", []string{"apiserver", "balancer", "controller-manager", "cloud-controller-manager", "scheduler", "dns", "audit"}},
+		{"Outside", []string{"cloud", "registry", "oidc", "kms", "webhook"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},
 		{"Watches at the store", []string{"watch"}},

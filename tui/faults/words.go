@@ -22,6 +22,10 @@ func Target(target string) string {
 		return "the scheduler"
 	case "controller-manager":
 		return "the controller manager"
+	case "cloud-controller-manager":
+		return "the cloud controller manager"
+	case "cloud":
+		return "the cloud's API"
 	case "apiserver":
 		if name != "" {
 			return "the API server " + name

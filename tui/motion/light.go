@@ -117,7 +117,7 @@ func process(name string) string {
 		return scene.APIServer
 	case trace.CompScheduler:
 		return scene.Scheduler
-	case trace.CompKCM, trace.CompDNS, "kcm":
+	case trace.CompKCM, trace.CompCCM, trace.CompDNS, "kcm":
 		return scene.Controllers
 	}
 	if strings.HasSuffix(name, "-controller") {
@@ -149,7 +149,7 @@ func target(name string, s *view.State) string {
 	name = strings.Fields(name + " ?")[0]
 	kind, instance, _ := strings.Cut(name, "/")
 	switch kind {
-	case "store", "registry", "kms", "oidc":
+	case "store", "registry", "kms", "oidc", "cloud":
 		return kind
 	case "node":
 		return "node/" + instance

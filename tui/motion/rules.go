@@ -148,6 +148,13 @@ func requests() {
 		}
 		return l
 	})
+	on(trace.CloudCalled, func(_ *trace.Event, p *trace.CloudCall, _ *view.State) Light {
+		l := Light{From: "cloud", To: scene.Controllers, Class: Answers, Glyph: '○', Role: theme.Good, Label: "load balancer"}
+		if p.Error != "" {
+			l.Glyph, l.Role, l.Lost = '✗', theme.Bad, true
+		}
+		return l
+	})
 	on(trace.OIDCCalled, func(_ *trace.Event, p *trace.OIDCCall, _ *view.State) Light {
 		l := Light{From: "oidc", To: scene.APIServer, Class: Answers, Glyph: '○', Role: theme.Good, Label: p.Method}
 		if p.Error != "" || p.Code >= 300 {

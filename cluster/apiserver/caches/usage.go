@@ -1,9 +1,11 @@
 package caches
 
 import (
+	"bytes"
 	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
@@ -19,6 +21,8 @@ type Usage struct {
 	given map[string]bool  // keys that every cluster has: no use of their kind
 	kinds []*registry.Kind // in the order in which they came into use
 	more  sim.Cond
+
+	balanced bool // there may have been a Service of type LoadBalancer
 
 	custom map[string]bool // the custom kinds with objects, as "plural.group"
 	state  uint64          // how often the custom kinds or their use have changed
@@ -47,6 +51,27 @@ func (u *Usage) Note(k *registry.Kind, key []byte) {
 	case k.OnDemand && !u.has(k) && !u.given[string(key)]:
 		u.kinds = append(u.kinds, k)
 		u.more.Broadcast()
+	}
+}
+
+// NoteService takes down whether the Service that was written asks for a load balancer, as
+// its bytes say it. Of one that is encrypted nobody knows.
+func (u *Usage) NoteService(value []byte) {
+	if !u.balanced && (bytes.Contains(value, []byte(corev1.ServiceTypeLoadBalancer)) || trace.Encrypted(value)) {
+		u.MayBeBalanced()
+	}
+}
+
+// MayBeBalanced notes that there may have been a Service of type LoadBalancer.
+func (u *Usage) MayBeBalanced() {
+	u.balanced = true
+	u.more.Broadcast()
+}
+
+// AwaitBalanced is [client.Balance.AwaitBalanced].
+func (u *Usage) AwaitBalanced(t *sim.Task) {
+	for !u.balanced {
+		u.more.Wait(t)
 	}
 }
 
@@ -100,6 +125,9 @@ func (c *Caches) Describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 		return trace.Ref{}, nil
 	}
 	c.Usage.Note(k, e.Kv.Key)
+	if k.Resource == client.Services {
+		c.Usage.NoteService(e.Kv.Value)
+	}
 	cache := c.Opened(k)
 	if cache == nil { // nobody watches it: there is only what the bytes say
 		cache = cacher.New(c.cfg.Cacher, k)

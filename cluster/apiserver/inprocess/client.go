@@ -27,6 +27,7 @@ type Handler interface {
 // which groups that is unknown.
 type Discovery interface {
 	client.Usage
+	client.Balance
 	client.Discovery
 }
 

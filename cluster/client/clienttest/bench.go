@@ -118,6 +118,8 @@ func describe(e *trace.Event) string {
 		return fmt.Sprintf("%s %s: holder %q won %v previous %q", e.Kind, p.Lease, p.Holder, p.Won, p.Previous)
 	case *trace.WatchEvent:
 		return fmt.Sprintf("%s %s %s", e.Kind, p.Type, e.Object)
+	case *trace.CloudCall:
+		return strings.TrimRight(fmt.Sprintf("%s %s %s: %s", e.Kind, p.Call, p.Service, p.Result+p.Error), " ")
 	case *trace.NodeReport:
 		return fmt.Sprintf("%s %s: Ready %s taints %v %s", e.Kind, p.Node, p.Ready, p.Taints, p.Note)
 	}

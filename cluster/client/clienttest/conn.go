@@ -166,6 +166,7 @@ func merge(old, obj runtime.Object, subresource string) runtime.Object {
 	case "status":
 		out := old.DeepCopyObject()
 		mustMeta(out).SetAnnotations(mustMeta(obj).GetAnnotations())
+		mustMeta(out).SetFinalizers(mustMeta(obj).GetFinalizers())
 		reflect.ValueOf(out).Elem().FieldByName("Status").Set(reflect.ValueOf(obj).Elem().FieldByName("Status"))
 		return out
 	case "finalize":

@@ -29,6 +29,9 @@ func (p *picture) beside() (ids []string) {
 	if s.Provider.Last != nil || len(s.FaultsOn("oidc")) > 0 {
 		ids = append(ids, "oidc")
 	}
+	if len(s.CloudCalls()) > 0 || len(s.FaultsOn("cloud")) > 0 {
+		ids = append(ids, "cloud")
+	}
 	if len(s.FaultsOn("registry")) > 0 || len(pulls(s)) > 0 {
 		ids = append(ids, scene.Registry)
 	}
@@ -71,6 +74,8 @@ func (p *picture) besides() {
 			said = webhookWords(p.f.S, instance)
 		case "kms":
 			said = "The KMS plugin, which wraps the keys that encrypt what is stored."
+		case "cloud":
+			said = cloudWords(p.f.S)
 		case "oidc":
 			said = "The identity provider, at which people log in."
 		}
@@ -85,6 +90,24 @@ func (p *picture) besides() {
 			p.Lines[i].Heads = append(p.Lines[i].Heads, scene.Head{Share: 0.5, Glyph: '◇', Style: theme.Name, Count: "lb"})
 		}
 	}
+}
+
+// cloudWords is what the cloud has done last.
+func cloudWords(s *view.State) string {
+	said := "The cloud that the machines are in, which makes load balancers."
+	var last *view.CloudCall
+	for _, c := range s.CloudCalls() {
+		if last == nil || c.At > last.At {
+			last = c
+		}
+	}
+	switch {
+	case last == nil:
+		return said
+	case last.Error != "":
+		return said + " Its last answer, about " + last.Service + ": " + last.Error + "."
+	}
+	return said + " Its last answer, about " + last.Service + ": " + last.Result + "."
 }
 
 // another is one of them: whether it is sound, and its name.

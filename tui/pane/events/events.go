@@ -400,11 +400,11 @@ func target(l trace.Lane) string {
 		if l.Instance != "" {
 			return l.Component + "/" + l.Instance
 		}
-	case trace.CompScheduler, trace.CompAPIServer, trace.CompKCM:
+	case trace.CompScheduler, trace.CompAPIServer, trace.CompKCM, trace.CompCCM:
 		return l.Component
 	}
 	if strings.HasSuffix(l.Component, "-controller") {
-		return trace.CompKCM
+		return view.Manager(l.Component)
 	}
 	return ""
 }

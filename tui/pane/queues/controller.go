@@ -31,26 +31,26 @@ func drawOne(s *pane.Sheet, f *pane.Frame, r *row) {
 	s.Line(y, pane.Subject{ID: "controller/" + r.name, Target: "controller/" + r.name, Event: r.st.Event, Copy: r.name, Kind: trace.ReconcileStart, Words: r.words(f.S)}, spans...)
 	y++
 	for _, q := range r.queues {
-		y = drawNews(s, f, y, q)
+		y = drawNews(s, f, y, q, view.Manager(r.name))
 		y = drawQueue(s, f, y, q)
 	}
 	y = drawPasts(s, f, y, r)
 	drawWritten(s, f, y, r.name)
 }
 
-// drawNews says changes of which kinds have brought keys.
-func drawNews(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
+// drawNews says changes of which kinds have brought keys, through the informers of a process.
+func drawNews(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue, of string) int {
 	if len(q.Sources()) == 0 {
 		return y
 	}
 	a := s.Row(y)
 	x := a.Text(0, 0, "watches ", theme.Muted)
 	for i, n := range q.Sources() {
-		of := f.S.Informer(trace.CompKCM, n.Resource)
+		informer := f.S.Informer(of, n.Resource)
 		text := fmt.Sprintf("%s ", n.Resource)
 		more := fmt.Sprintf("%s brought", words.Count(int(n.Keys), "key"))
-		if of != nil {
-			more = fmt.Sprintf("%d cached, ", of.Items) + more
+		if informer != nil {
+			more = fmt.Sprintf("%d cached, ", informer.Items) + more
 		}
 		if i < len(q.Sources())-1 {
 			more += " · "
@@ -63,7 +63,7 @@ func drawNews(s *pane.Sheet, f *pane.Frame, y int, q *view.Queue) int {
 		x = a.Text(x, 0, text, theme.Text)
 		x = a.Text(x, 0, more, theme.Muted)
 		s.Hot(begin, y, x-begin, pane.Subject{
-			ID: "informer/" + trace.CompKCM + "/" + n.Resource + "/" + q.Name, Target: "informer/" + trace.CompKCM + "/" + n.Resource,
+			ID: "informer/" + of + "/" + n.Resource + "/" + q.Name, Target: "informer/" + of + "/" + n.Resource,
 			Words: fmt.Sprintf("Changes of %s have put %s into the queue %s.", n.Resource, words.Count(int(n.Keys), "key"), q.Name),
 		})
 	}

@@ -93,7 +93,7 @@ func (p *Queues) drawControllers(s *pane.Sheet, f *pane.Frame) {
 		drawOne(s, f, rowOf(f.S, p.one))
 		return
 	}
-	y := drawManager(s, f, 0)
+	y := drawCloudManager(s, f, drawManager(s, f, 0))
 	if f.S.Without(trace.CompKCM) {
 		drawActors(s, f, y)
 		return
@@ -150,6 +150,31 @@ func drawManager(s *pane.Sheet, f *pane.Frame, y int) int {
 		says += ", leads as " + lease.Holder
 	}
 	s.Line(y, on, grid.Span{Text: lamp, Style: st}, grid.Span{Text: "kube-controller-manager ", Style: theme.Name}, grid.Span{Text: says, Style: theme.Muted})
+	return y + 1
+}
+
+// drawCloudManager says how cloud-controller-manager is, where it has something to do or is broken.
+func drawCloudManager(s *pane.Sheet, f *pane.Frame, y int) int {
+	p, lease := f.S.Process(trace.CompCCM), f.S.Lease(trace.CompCCM)
+	if p == nil || lease == nil && p.Up && len(f.S.FaultsOn(p.Name)) == 0 {
+		return y
+	}
+	on := pane.Subject{
+		ID: "process/" + p.Name, Target: p.Name, Event: p.Event, Copy: p.Name,
+		Words: "The controllers that act on the cloud are parts of a process of their own, cloud-controller-manager, which makes load balancers for Services.",
+	}
+	lamp, st, says := "● ", theme.Good, "up "+words.Dur(f.S.At-p.Since)
+	switch {
+	case !p.Up:
+		lamp, st, says = "✗ ", theme.Bad, "is down since "+words.Dur(f.S.At-p.Since)+": "+p.Reason
+	case lease == nil:
+		says += ", has nothing to do: no Service wants a load balancer"
+	case lease.Event.Compare(p.Event) < 0:
+		lamp, st, says = "◷ ", theme.Warn, "waits for its Lease: none of its controllers works"
+	case lease.Holder != "":
+		says += ", leads as " + lease.Holder
+	}
+	s.Line(y, on, grid.Span{Text: lamp, Style: st}, grid.Span{Text: "cloud-controller-manager ", Style: theme.Name}, grid.Span{Text: says, Style: theme.Muted})
 	return y + 1
 }
 

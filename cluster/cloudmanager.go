@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"time"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/client"
+	"kviz/cluster/client/throttle"
+	"kviz/cluster/cloud"
+	"kviz/cluster/controller"
+	"kviz/cluster/controller/reconcile"
+	"kviz/cluster/network"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// cloudManager is cloud-controller-manager as faults see it, and the cloud that it acts on.
+type cloudManager struct {
+	cloud *cloud.Cloud
+	each  *controller.Controllers
+	slow  sim.Delay // how much longer each run of its controllers takes
+}
+
+func newCloudManager(k *sim.Kernel, net *network.Network) *cloudManager {
+	m := &cloudManager{cloud: cloud.New(k, net), each: controller.NewControllers()}
+	net.SetBalancers(m.cloud)
+	return m
+}
+
+// startCloudControllerManager starts cloud-controller-manager, beside the others of the control plane.
+func startCloudControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, managed *cloudManager, limits throttle.Limits) {
+	lane := trace.Lane{Component: trace.CompCCM}
+	manager := components.add(trace.CompCCM, lane, nil)
+	manager.start = func(p *sim.Process) {
+		controller.StartCloud(p, servers.client(lane, authn.Component(controller.CloudLease)), controller.Config{
+			Around: func(queue string, sync reconcile.Sync) reconcile.Sync {
+				return slow.around(queue, managed.around(sync))
+			}, Controllers: managed.each, Limits: limits, Exit: manager.exit,
+			ClientFor: func(name string) client.Interface {
+				return servers.client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
+			},
+		}, controller.Cloud{LoadBalancers: managed.cloud})
+	}
+	manager.begin(t.Causes(), "")
+}
+
+func (m *cloudManager) around(sync reconcile.Sync) reconcile.Sync {
+	return func(r *reconcile.Run) error {
+		m.slow.Pass(r.T)
+		return sync(r)
+	}
+}
+
+// managerTarget is cloud-controller-manager.
+type managerTarget struct {
+	process
+	of *cloudManager
+}
+
+// Slow has each run of each of its controllers take so much longer; 0 undoes it.
+func (t managerTarget) Slow(d time.Duration, _ []trace.ID) error {
+	t.of.slow.Set(d)
+	return nil
+}
+
+// cloudTarget is the API of the cloud.
+type cloudTarget struct{ cloud *cloud.Cloud }
+
+func (t cloudTarget) Reachable(yes bool, _ []trace.ID) error {
+	t.cloud.Reachable(yes)
+	return nil
+}
+
+func (t cloudTarget) Slow(d time.Duration, _ []trace.ID) error {
+	t.cloud.Slow(d)
+	return nil
+}
