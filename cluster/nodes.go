@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/descheduler"
 	"kviz/cluster/fault"
 	"kviz/cluster/kubelet"
+	"kviz/cluster/metricsadapter"
 	"kviz/cluster/metricsserver"
 	"kviz/cluster/network"
 	"kviz/cluster/operator"
@@ -126,6 +127,7 @@ func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
 		return n.link.Wrap(ns.servers.client(trace.Lane{Component: trace.CompPod, Instance: pod}, authn.ServiceAccount(namespace, account)))
 	})
 	r.SetProgram(metricsserver.Image, func(in runtime.Instance) runtime.Program { return metricsserver.Start(in, ns.scrape) })
+	r.SetProgram(metricsadapter.Image, func(in runtime.Instance) runtime.Program { return metricsadapter.Start(in, ns.loads) })
 	r.SetProgram(operator.Image, operator.Start)
 	r.SetProgram(resourceconsumer.Image, resourceconsumer.Start)
 	r.SetProgram(resourceconsumer.Controller, resourceconsumer.StartController)

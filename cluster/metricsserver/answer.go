@@ -1,10 +1,7 @@
 package metricsserver
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
@@ -18,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	metrics "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	"kviz/cluster/client"
+	"kviz/cluster/extension"
 	"kviz/cluster/informer"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
@@ -30,18 +27,18 @@ const root = "/apis/metrics.k8s.io/v1beta1"
 // server.
 func (s *server) Serve(t *sim.Task, r *remote.Request) (remote.Answer, error) {
 	if err := s.authorize(t, r); err != nil {
-		return failed(err), nil
+		return extension.Failed(err), nil
 	}
 	switch path := strings.TrimSuffix(r.Path, "/"); {
 	case r.Method != http.MethodGet:
-		return failed(apierrors.NewMethodNotSupported(metrics.Resource(part(below(path), 0)), strings.ToLower(r.Method))), nil
+		return extension.Failed(apierrors.NewMethodNotSupported(metrics.Resource(part(below(path), 0)), strings.ToLower(r.Method))), nil
 	case path == "/apis":
 		return aggregated(), nil
 	case path == "/apis/metrics.k8s.io":
 		v := metav1.GroupVersionForDiscovery{GroupVersion: metrics.SchemeGroupVersion.String(), Version: metrics.SchemeGroupVersion.Version}
-		return document(&metav1.APIGroup{TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: metrics.GroupName, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v}), nil
+		return extension.Document(&metav1.APIGroup{TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: metrics.GroupName, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v}), nil
 	case path == root:
-		return document(resources()), nil
+		return extension.Document(resources()), nil
 	case strings.HasPrefix(path, root+"/"):
 		return s.metrics(r, below(path)), nil
 	case strings.HasPrefix(path, "/openapi/"):
@@ -49,52 +46,27 @@ func (s *server) Serve(t *sim.Task, r *remote.Request) (remote.Answer, error) {
 			return doc, nil
 		}
 	}
-	return remote.Answer{Code: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain"}}, Body: []byte("404 page not found\n")}, nil
+	return extension.NoPage(), nil
 }
 
-// authorize asks the API server whether the user whom it names may do this: an
-// aggregated API decides for itself, and by default it delegates
-// (apiserver pkg/server/options/authorization.go DelegatingAuthorizationOptions). The
-// members of system:masters are asked of nobody.
+// authorize asks the API server whether the user whom it names may do this.
 func (s *server) authorize(t *sim.Task, r *remote.Request) error {
-	user, groups := r.Header.Get("X-Remote-User"), r.Header.Values("X-Remote-Group")
-	if slices.Contains(groups, "system:masters") {
-		return nil
+	if !strings.HasPrefix(r.Path, root+"/") {
+		return extension.Authorize(t, s.reviews, r, nil)
 	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups}}
-	verb := strings.ToLower(r.Method)
-	if parts := below(r.Path); strings.HasPrefix(r.Path, root+"/") {
-		a := &authorizationv1.ResourceAttributes{Group: metrics.GroupName, Version: metrics.SchemeGroupVersion.Version, Verb: verb}
-		if part(parts, 0) == "namespaces" {
-			a.Namespace, parts = part(parts, 1), parts[min(2, len(parts)):]
-		}
-		a.Resource, a.Name = part(parts, 0), part(parts, 1)
-		switch {
-		case a.Name == "" && watches(r):
-			a.Verb = "watch"
-		case a.Name == "" && verb == "get":
-			a.Verb = "list"
-		}
-		review.Spec.ResourceAttributes = a
-	} else {
-		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: r.Path, Verb: verb}
+	verb, parts := strings.ToLower(r.Method), below(r.Path)
+	a := &authorizationv1.ResourceAttributes{Group: metrics.GroupName, Version: metrics.SchemeGroupVersion.Version, Verb: verb}
+	if part(parts, 0) == "namespaces" {
+		a.Namespace, parts = part(parts, 1), parts[min(2, len(parts)):]
 	}
-	answer, err := client.Create(t, s.reviews, client.SubjectAccessReviews, "", review)
+	a.Resource, a.Name = part(parts, 0), part(parts, 1)
 	switch {
-	case err != nil:
-		return apierrors.NewInternalError(err)
-	case answer.Status.Allowed:
-		return nil
+	case a.Name == "" && watches(r):
+		a.Verb = "watch"
+	case a.Name == "" && verb == "get":
+		a.Verb = "list"
 	}
-	a := review.Spec.ResourceAttributes
-	if a == nil {
-		return apierrors.NewForbidden(schema.GroupResource{}, "", fmt.Errorf("User %q cannot %s path %q", user, verb, r.Path)) //nolint:staticcheck // upstream's words
-	}
-	where := "at the cluster scope"
-	if a.Namespace != "" {
-		where = fmt.Sprintf("in the namespace %q", a.Namespace)
-	}
-	return apierrors.NewForbidden(metrics.Resource(a.Resource), a.Name, fmt.Errorf("User %q cannot %s resource %q in API group %q %s", user, a.Verb, a.Resource, a.Group, where)) //nolint:staticcheck // upstream's words
+	return extension.Authorize(t, s.reviews, r, a)
 }
 
 // metrics answers for what the API is there for: nodes, nodes/NAME, pods,
@@ -108,19 +80,19 @@ func (s *server) metrics(r *remote.Request, parts []string) remote.Answer {
 	name := part(parts, 1)
 	chosen, err := selection(r)
 	if err != nil {
-		return failed(err)
+		return extension.Failed(err)
 	}
 	switch {
 	case name == "" && watches(r) && (part(parts, 0) == "nodes" || part(parts, 0) == "pods"):
 		// Its storage lists, and watches nothing (apiserver
 		// pkg/endpoints/handlers/get.go ListResource).
-		return failed(apierrors.NewMethodNotSupported(metrics.Resource(part(parts, 0)), "watch"))
+		return extension.Failed(apierrors.NewMethodNotSupported(metrics.Resource(part(parts, 0)), "watch"))
 	case part(parts, 0) == "nodes" && namespace == "" && len(parts) <= 2:
 		return s.answerNodes(name, chosen, asTable)
 	case part(parts, 0) == "pods" && len(parts) <= 2 && (name == "" || namespace != ""):
 		return s.answerPods(namespace, name, chosen, asTable)
 	}
-	return failed(apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, true))
+	return extension.Failed(apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, true))
 }
 
 // watches reports whether a list is to be a watch.
@@ -159,9 +131,9 @@ func (s *server) answerNodes(name string, chosen func(metav1.ObjectMeta) bool, a
 	}
 	if name != "" && len(list.Items) == 0 {
 		if _, there := s.nodes.Get(name); !there {
-			return failed(apierrors.NewNotFound(corev1.Resource("nodes"), name))
+			return extension.Failed(apierrors.NewNotFound(corev1.Resource("nodes"), name))
 		}
-		return failed(apierrors.NewNotFound(metrics.Resource("nodemetrics"), name))
+		return extension.Failed(apierrors.NewNotFound(metrics.Resource("nodemetrics"), name))
 	}
 	if asTable {
 		return table(list.Items, func(m *metrics.NodeMetrics) (metav1.ObjectMeta, corev1.ResourceList, metav1.Duration) {
@@ -170,9 +142,9 @@ func (s *server) answerNodes(name string, chosen func(metav1.ObjectMeta) bool, a
 	}
 	if name != "" {
 		list.Items[0].TypeMeta = typeOf("NodeMetrics")
-		return document(&list.Items[0])
+		return extension.Document(&list.Items[0])
 	}
-	return document(list)
+	return extension.Document(list)
 }
 
 func (s *server) answerPods(namespace, name string, chosen func(metav1.ObjectMeta) bool, asTable bool) remote.Answer {
@@ -195,9 +167,9 @@ func (s *server) answerPods(namespace, name string, chosen func(metav1.ObjectMet
 	}
 	if name != "" && len(list.Items) == 0 {
 		if _, there := s.pods.Get(informer.Key(namespace, name)); !there {
-			return failed(apierrors.NewNotFound(corev1.Resource("pods"), name))
+			return extension.Failed(apierrors.NewNotFound(corev1.Resource("pods"), name))
 		}
-		return failed(apierrors.NewNotFound(metrics.Resource("podmetrics"), namespace+"/"+name))
+		return extension.Failed(apierrors.NewNotFound(metrics.Resource("podmetrics"), namespace+"/"+name))
 	}
 	if asTable {
 		return table(list.Items, func(m *metrics.PodMetrics) (metav1.ObjectMeta, corev1.ResourceList, metav1.Duration) {
@@ -214,9 +186,9 @@ func (s *server) answerPods(namespace, name string, chosen func(metav1.ObjectMet
 	}
 	if name != "" {
 		list.Items[0].TypeMeta = typeOf("PodMetrics")
-		return document(&list.Items[0])
+		return extension.Document(&list.Items[0])
 	}
-	return document(list)
+	return extension.Document(list)
 }
 
 // table is the answer for kubectl get nodemetrics and podmetrics (pkg/api/table.go).
@@ -234,7 +206,7 @@ func table[T any](items []T, tell func(*T) (metav1.ObjectMeta, corev1.ResourceLi
 		row.Object.Object = p
 		out.Rows = append(out.Rows, row)
 	}
-	return document(out)
+	return extension.Document(out)
 }
 
 func typeOf(kind string) metav1.TypeMeta {
@@ -270,7 +242,7 @@ func aggregated() remote.Answer {
 			Versions:   []apidiscovery.APIVersionDiscovery{{Version: metrics.SchemeGroupVersion.Version, Resources: served, Freshness: apidiscovery.DiscoveryFreshnessCurrent}},
 		}},
 	}
-	a := document(list)
+	a := extension.Document(list)
 	a.Header.Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 	return a
 }
@@ -282,26 +254,4 @@ func resources() *metav1.APIResourceList {
 		list.APIResources = append(list.APIResources, metav1.APIResource{Name: r.Resource, Namespaced: r.Scope == apidiscovery.ScopeNamespace, Kind: r.ResponseKind.Kind, Verbs: metav1.Verbs(r.Verbs)})
 	}
 	return list
-}
-
-func document(v any) remote.Answer {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("metricsserver: " + err.Error()) // plain data
-	}
-	return remote.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: append(b, '\n')}
-}
-
-func failed(err error) remote.Answer {
-	status := apierrors.APIStatus(nil)
-	if st, ok := err.(apierrors.APIStatus); ok {
-		status = st
-	} else {
-		status = apierrors.NewInternalError(err)
-	}
-	st := status.Status()
-	st.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	a := document(&st)
-	a.Code = int(st.Code)
-	return a
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	metrics "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	"kviz/cluster/extension"
 	"kviz/cluster/openapi"
 	"kviz/cluster/remote"
 )
@@ -40,7 +41,7 @@ func openAPI(r *remote.Request, path string) (remote.Answer, bool) {
 			ServerRelativeURL string `json:"serverRelativeURL"`
 		}
 		url := openAPIRoot + root + "?hash=" + hashOf(openAPIv3Document())
-		return document(map[string]any{"paths": map[string]entry{strings.TrimPrefix(root, "/"): {url}}}), true
+		return extension.Document(map[string]any{"paths": map[string]entry{strings.TrimPrefix(root, "/"): {url}}}), true
 	case openAPIRoot + root:
 		return remote.Answer{Code: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: openAPIv3Document()}, true
 	case openAPIv2:

@@ -18,13 +18,13 @@ package metricsserver
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
+	"kviz/cluster/extension"
 	"kviz/cluster/informer"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
@@ -67,10 +67,6 @@ func (s *Sample) pod(namespace, name string) *runtime.PodUsage {
 	return nil
 }
 
-// reviewLimits are how fast SubjectAccessReviews may be sent (apiserver
-// pkg/server/options/authorization.go getClient); its other client has client-go's limit.
-var reviewLimits = throttle.Limits{QPS: 200, Burst: 400}
-
 // server is the program in one container.
 type server struct {
 	in          runtime.Instance
@@ -82,7 +78,7 @@ type server struct {
 
 // Start begins the program in a container.
 func Start(in runtime.Instance, scrape Scrape) runtime.Program {
-	s := &server{in: in, scrape: scrape, reviews: throttle.New(in.Process, in.Process.Lane, in.API, "authorization", reviewLimits), last: map[string]*Sample{}, prev: map[string]*Sample{}}
+	s := &server{in: in, scrape: scrape, reviews: throttle.New(in.Process, in.Process.Lane, in.API, "authorization", extension.ReviewLimits), last: map[string]*Sample{}, prev: map[string]*Sample{}}
 	f := informer.NewFactory(in.Process, in.Process.Lane, throttle.New(in.Process, in.Process.Lane, in.API, "metrics-server", throttle.Limits{}))
 	s.nodes, s.pods = f.For(client.Nodes), f.For(client.Pods)
 	f.Start()
@@ -137,19 +133,7 @@ func both(last, prev *runtime.PodUsage) bool {
 	return true
 }
 
-// part is the nth part of a path below the API's, "" where there is none.
-func part(parts []string, n int) string {
-	if n < len(parts) {
-		return parts[n]
-	}
-	return ""
-}
+func part(parts []string, n int) string { return extension.Part(parts, n) }
 
 // below are the parts of a path below the group version.
-func below(path string) []string {
-	rest := strings.Trim(strings.TrimPrefix(path, root), "/")
-	if rest == "" {
-		return nil
-	}
-	return strings.Split(rest, "/")
-}
+func below(path string) []string { return extension.Below(path, root) }

@@ -174,18 +174,20 @@ func (inv *use) tellLoad(p *trace.Load) int {
 	if t := p.Target; t.Kind != "" {
 		what = fmt.Sprintf("%s %s has no load of its own any more", strings.ToLower(t.Kind), t.Key())
 	}
-	set := slices.DeleteFunc(slices.Clone(p.Figures), func(g trace.LoadFigure) bool { return g.Curve == "" })
 	if p.Off {
 		fmt.Fprintln(inv.Out, what)
-		return 0
-	}
-	if len(set) == 0 {
-		fmt.Fprintln(inv.Out, "it is not set any more")
 		return 0
 	}
 	read, err := load.Figures(p, 0, trace.ID{})
 	if err != nil {
 		return inv.did(err)
+	}
+	sets := false
+	for _, r := range read {
+		sets = sets || r.Curve != nil
+		if r.Curve == nil {
+			fmt.Fprintln(inv.Out, r.Words()+" is not set any more")
+		}
 	}
 	for _, f := range all {
 		if !slices.ContainsFunc(read, func(r load.Figure) bool { return r.Key == f.Key && r.Curve != nil }) {
@@ -206,7 +208,7 @@ func (inv *use) tellLoad(p *trace.Load) int {
 		}
 		fmt.Fprintln(inv.Out, line)
 	}
-	if t := p.Target; t.Kind != "" && inv.latest().ObjectOf(t) == nil {
+	if t := p.Target; sets && t.Kind != "" && inv.latest().ObjectOf(t) == nil {
 		fmt.Fprintf(inv.Out, "there is no %s %s yet; the load waits for it\n", strings.ToLower(t.Kind), t.Key())
 	}
 	return 0
