@@ -14,6 +14,7 @@ import (
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/servicelb"
+	"kviz/cluster/controller/servicecidr"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/dns"
 	"kviz/cluster/network"
@@ -77,6 +78,8 @@ func serviceAccount(controller string) string {
 		return persistentvolume.Account
 	case expand.Name:
 		return expand.Account
+	case servicecidr.Name:
+		return servicecidr.Account
 	case storageprotection.ClaimsName:
 		return "pvc-protection-controller"
 	case storageprotection.VolumesName:

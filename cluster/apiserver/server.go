@@ -13,6 +13,7 @@ package apiserver
 
 import (
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"time"
 
@@ -157,6 +158,7 @@ type Server struct {
 	conversions    *crd.Conversions
 	workers        workers
 	parts          request.Parts
+	addresses      *rand.Rand // for the UIDs of IPAddresses, so that Services draw nothing from the names' stream
 
 	// What is made again when it does.
 	customs     *crd.Definitions // the kinds that CustomResourceDefinitions make
@@ -176,6 +178,8 @@ type Server struct {
 	handlers    *handlers.Handlers
 	reviews     *review.Reviews
 	controllers *controlplane.Controllers
+	repair      *controlplane.Repair
+	foundIPs    map[string]bool // the IPAddresses that the server found at its start; nil in a new cluster
 }
 
 // New makes the server of process p and starts it: it fills the store with
@@ -189,6 +193,7 @@ func New(p *sim.Process, st *storage.Client, cfg Config) *Server {
 		cfg:      cfg, st: st.Connect(p.Lane.String()), caches: &caches.Caches{}, fields: &fieldmanager.Managers{},
 	}
 	s.names = &names.Generator{Stream: s.stream("apiserver")}
+	s.addresses = s.stream("ipaddresses")
 	s.workers.serve = s.serveEarly
 	s.conversions = &crd.Conversions{Kernel: s.k, Client: func() *webhook.Client { return s.webhooks }}
 	s.options = &options.Options{ReadFile: s.disk.ReadFile, Admission: func(cfg admission.Configurations) { s.handlers.Admission = s.newAdmission(cfg) }}

@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -9,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/apiserver/admission"
 	"kviz/cluster/apiserver/admission/policy"
@@ -26,6 +29,7 @@ import (
 	"kviz/cluster/apiserver/filters"
 	"kviz/cluster/apiserver/flowcontrol"
 	"kviz/cluster/apiserver/handlers"
+	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/apiserver/registry/service"
 	"kviz/cluster/apiserver/review"
@@ -79,6 +83,9 @@ func (s *Server) Restart(p *sim.Process) {
 	s.controllers = &controlplane.Controllers{
 		CIDR: s.cfg.cidr(), Machine: s.Machine(), Client: s.Client(p.Lane, selfUser), Caches: s.caches, Servers: membership{s},
 	}
+	s.repair = &controlplane.Repair{
+		Client: s.controllers.Client, Caches: s.caches, CIDR: s.cfg.cidr(), Leads: membership{s}.Leads, Process: p,
+	}
 	definitions := crd.NewControllers(p, func() *cacher.Cache { return s.caches.Of(crd.DefinitionKind()) }, s.customs.Stored, definitionHost{s, s.conversions})
 	s.listen(alloc, definitions)
 
@@ -103,14 +110,27 @@ func (s *Server) openStore() (closeCaches func()) {
 		Cacher: &cacher.Config{
 			Process: s.p, Store: s.st, Transformer: sealed, Wires: &s.peers.wires, Size: s.cfg.CacheSize, Deliver: s.cfg.Cost.Deliver,
 		},
-		Definitions: s.customs, Live: s.store.Live, Follow: s.authorizers.Follow, Opened: membership{s}.opened,
+		Definitions: s.customs, Live: s.store.Live, Follow: s.follow, Opened: membership{s}.opened,
 	})
+}
+
+// follow is what is called with every change of a kind, from the start of its cache on.
+func (s *Server) follow(r client.Resource) func(key string, obj runtime.Object) {
+	if r == client.IPAddresses {
+		return func(key string, obj runtime.Object) { s.repair.IPAddressChanged(key, obj) }
+	}
+	return s.authorizers.Follow(r)
 }
 
 // newAllocator makes the allocator of the server's process.
 func (s *Server) newAllocator() *service.Allocator {
 	return service.NewAllocator(service.Config{
 		Rand: s.names.Rand, Cidr: s.cfg.cidr(), Ports: s.cfg.NodePorts, Several: membership{s}.Several, Store: s.st,
+		UID: func() types.UID { return object.NewUID(s.addresses) },
+		Seal: func(t *sim.Task, k *registry.Kind, key string, value []byte) ([]byte, error) {
+			return s.disk.encryption.Transformer(k.GroupResource()).Write(t, key, value)
+		},
+		ServiceCIDRs: func(t *sim.Task) ([]runtime.Object, error) { return s.caches.Newest(t, client.ServiceCIDRs, "") },
 		Services: func(key string) *corev1.Service {
 			if en := s.caches.OfResource(client.Services).Get(key); en != nil {
 				return en.Object.(*corev1.Service)
@@ -134,6 +154,7 @@ func (s *Server) listen(alloc *service.Allocator, definitions *crd.Controllers) 
 	}
 	s.caches.OfResource(client.Services).Changed = func(key string, obj runtime.Object) {
 		alloc.Changed(key, obj)
+		s.repair.ServiceChanged(key)
 		aggregated.ServiceChanged(key)
 	}
 	s.caches.OfResource(client.EndpointSlices).Changed = aggregated.SliceChanged
@@ -167,6 +188,8 @@ func (s *Server) main(t *sim.Task, definitions *crd.Controllers) {
 	s.p.Go("compactor", func(t *sim.Task) { etcd3.Compact(t, s.st, s.cfg.CompactionInterval, all.Leads) })
 	s.p.Go("crd-controllers", definitions.Run)
 	s.p.Go("kubernetes-service", s.controllers.KeepService)
+	lacking := s.lacksIPAddresses()
+	s.p.Go("ipallocator-repair", func(t *sim.Task) { s.repair.Run(t, lacking) })
 	if all.Several() {
 		s.p.Go("identity", s.controllers.KeepIdentity)
 	}
@@ -189,12 +212,13 @@ func (s *Server) bootstrap(t *sim.Task) {
 		// A store from a run before has objects with names and UIDs drawn from the
 		// same seed; what is drawn now must differ.
 		s.names.Stream, nonces = s.streamAt("apiserver", r), s.streamAt("encryption", r)
+		s.addresses = s.streamAt("ipaddresses", r)
 	}
 	s.disk.encryption.Start(t, s.p, nonces)
 	for {
 		resp, err := s.st.Range(t, &pb.RangeRequest{Key: []byte("/registry/"), RangeEnd: cacher.PrefixEnd("/registry/"), KeysOnly: true})
 		if err == nil && resp.Count > 0 {
-			s.takeUp(resp.Kvs)
+			s.takeUp(t, resp.Kvs)
 			return // not a new cluster
 		}
 		if err == nil {
@@ -211,17 +235,48 @@ func (s *Server) bootstrap(t *sim.Task) {
 }
 
 // takeUp notes what a store has.
-func (s *Server) takeUp(keys []*mvccpb.KeyValue) {
+func (s *Server) takeUp(t *sim.Task, keys []*mvccpb.KeyValue) {
 	s.controllers.LacksServiceCIDR = true
+	addresses := registry.KindFor(client.IPAddresses.GroupVersionResource)
+	s.foundIPs = map[string]bool{}
 	for _, kv := range keys {
 		if string(kv.Key) == controlplane.ServiceCIDRKey() {
 			s.controllers.LacksServiceCIDR = false
 		}
-		if k := registry.KindOfKey(kv.Key); k != nil {
-			s.peers.usage.Note(k, kv.Key)
+		k := registry.KindOfKey(kv.Key)
+		if k == addresses {
+			s.foundIPs[strings.TrimPrefix(string(kv.Key), k.Prefix)] = true
+		} else if k != nil {
+			s.peers.usage.Note(k, kv)
 			if k.Resource == client.Services && string(kv.Key) != k.Prefix+"default/kubernetes" {
 				s.peers.usage.MayBeBalanced() // only the key is known
 			}
 		}
 	}
+	if len(s.foundIPs) == 0 {
+		return
+	}
+	whole := &pb.RangeRequest{Key: []byte(addresses.Prefix), RangeEnd: cacher.PrefixEnd(addresses.Prefix)} // whose they are their values say
+	resp, err := s.st.Range(t, whole)
+	for ; err != nil; resp, err = s.st.Range(t, whole) {
+		t.Sleep(retryStoreEvery)
+	}
+	for _, kv := range resp.Kvs {
+		s.peers.usage.Note(addresses, kv)
+	}
+}
+
+// lacksIPAddresses reports whether the store that the server found has a Service whose
+// cluster IP is no IPAddress.
+func (s *Server) lacksIPAddresses() (lacking bool) {
+	if s.foundIPs == nil {
+		return false // a new cluster
+	}
+	s.caches.Each(client.Services, "", func(obj runtime.Object) bool {
+		lacking = slices.ContainsFunc(obj.(*corev1.Service).Spec.ClusterIPs, func(ip string) bool {
+			return ip != corev1.ClusterIPNone && !s.foundIPs[ip]
+		})
+		return !lacking
+	})
+	return lacking
 }

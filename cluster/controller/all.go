@@ -24,6 +24,7 @@ import (
 	"kviz/cluster/controller/resourcequota"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/controller/servicecidr"
 	"kviz/cluster/controller/statefulset"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/controller/tainteviction"
@@ -77,6 +78,7 @@ func all(cfg Config) []descriptor {
 		of(ephemeral.Name, ephemeral.Source, ephemeral.New),
 		of(expand.Name, expand.Source, expand.New),
 		of(attachdetach.Name, attachdetach.Source, attachdetach.New),
+		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 	}
 	if cfg.Sign != nil {
 		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"kviz/cluster/apiserver/object"
 )
@@ -23,14 +24,22 @@ const (
 	server = "kube-apiserver"
 	// aggregation is the controller that applies the rules of aggregated ClusterRoles.
 	aggregation = "clusterrole-aggregation-controller"
-	// cidrs is the controller that applies the status of the default ServiceCIDR.
-	cidrs = "kubernetes-service-cidr-controller"
+	// cidrs is the controller that applies the status of the default ServiceCIDR; then
+	// allCIDRs, of kube-controller-manager, applies its own, and kcm adds the finalizer.
+	cidrs    = "kubernetes-service-cidr-controller"
+	allCIDRs = "service-cidr-controller"
+	kcm      = "kube-controller-manager"
 )
 
 // Created notes a manager as the one that created the object.
 func Created(obj runtime.Object, manager string, now metav1.Time) {
 	fields := metadata(object.Meta(obj))
-	var applied *metav1.ManagedFieldsEntry
+	var applied []metav1.ManagedFieldsEntry
+	apply := func(by string, of *fieldpath.Set) *metav1.ManagedFieldsEntry {
+		applied = append(applied, *entry(obj, by, metav1.ManagedFieldsOperationApply, of, now))
+		return &applied[len(applied)-1]
+	}
+	var after []metav1.ManagedFieldsEntry
 	switch o := obj.(type) {
 	case *rbacv1.ClusterRole:
 		if o.AggregationRule == nil {
@@ -39,7 +48,7 @@ func Created(obj runtime.Object, manager string, now metav1.Time) {
 		}
 		fields.Insert(path("aggregationRule"))
 		fields.Insert(path("aggregationRule", "clusterRoleSelectors"))
-		applied = entry(obj, aggregation, metav1.ManagedFieldsOperationApply, fieldpath.NewSet(path("rules")), now)
+		apply(aggregation, fieldpath.NewSet(path("rules")))
 	case *rbacv1.Role:
 		fields.Insert(path("rules"))
 	case *rbacv1.ClusterRoleBinding:
@@ -54,17 +63,23 @@ func Created(obj runtime.Object, manager string, now metav1.Time) {
 		keys(fields, o.Data, "data")
 	case *networkingv1.ServiceCIDR:
 		fields.Insert(path("spec", "cidrs"))
-		applied = entry(obj, cidrs, metav1.ManagedFieldsOperationApply, conditions(o.Status.Conditions), now)
-		applied.Subresource = "status"
+		apply(cidrs, conditions(o.Status.Conditions, "lastTransitionTime", "status", "type")).Subresource = "status"
+		apply(allCIDRs, conditions(o.Status.Conditions, "lastTransitionTime", "message", "reason", "status", "type")).Subresource = "status"
+		final := fieldpath.NewSet(path("metadata", "finalizers"))
+		for _, f := range o.Finalizers {
+			final.Insert(path("metadata", "finalizers", value.NewValueInterface(f)))
+		}
+		after = append(after, *entry(obj, kcm, metav1.ManagedFieldsOperationUpdate, final, now))
+	case *networkingv1.IPAddress:
+		for _, at := range [][]any{{}, {"namespace"}, {"name"}, {"resource"}} {
+			fields.Insert(path(append([]any{"spec", "parentRef"}, at...)...))
+		}
 	case *corev1.Namespace:
 	default:
 		return // a kind whose fields nobody has written out
 	}
-	var entries []metav1.ManagedFieldsEntry
-	if applied != nil {
-		entries = append(entries, *applied)
-	}
-	object.Meta(obj).SetManagedFields(append(entries, *entry(obj, manager, metav1.ManagedFieldsOperationUpdate, fields, now)))
+	entries := append(applied, *entry(obj, manager, metav1.ManagedFieldsOperationUpdate, fields, now))
+	object.Meta(obj).SetManagedFields(append(entries, after...))
 }
 
 func entry(obj runtime.Object, manager string, op metav1.ManagedFieldsOperationType, fields *fieldpath.Set, now metav1.Time) *metav1.ManagedFieldsEntry {
@@ -104,13 +119,13 @@ func keys(fields *fieldpath.Set, of map[string]string, at ...any) {
 	}
 }
 
-// conditions are a list merged by type; these are the fields that are applied of each.
-func conditions(list []metav1.Condition) *fieldpath.Set {
+// conditions are a list merged by type; applied are the fields that are of each.
+func conditions(list []metav1.Condition, applied ...string) *fieldpath.Set {
 	fields := fieldpath.NewSet()
 	for _, c := range list {
 		at := []any{"status", "conditions", fieldpath.KeyByFields("type", c.Type)}
 		fields.Insert(path(at...))
-		for _, f := range []string{"lastTransitionTime", "message", "status", "type"} {
+		for _, f := range applied {
 			fields.Insert(path(append(at, f)...))
 		}
 	}

@@ -47,7 +47,7 @@ func TestManagedFieldsAreTheFieldManagers(t *testing.T) {
 		}
 		compared[o.Kind.Kind] += len(got)
 	}
-	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Namespace", "PriorityClass", "ServiceCIDR"} {
+	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Namespace", "PriorityClass", "ServiceCIDR", "IPAddress"} {
 		if compared[kind] == 0 {
 			t.Errorf("no %s has managed fields", kind)
 		}
@@ -70,6 +70,7 @@ func written(t *testing.T, managers *fieldmanager.Managers, kind *registry.Kind,
 	object.Meta(created).SetManagedFields(nil)
 	var applied map[string]any
 	var applier, subresource string
+	var then func(runtime.Object) runtime.Object
 	switch o := created.(type) {
 	case *corev1.Namespace:
 		o.Spec, o.Status = corev1.NamespaceSpec{}, corev1.NamespaceStatus{} // the strategy's
@@ -80,6 +81,28 @@ func written(t *testing.T, managers *fieldmanager.Managers, kind *registry.Kind,
 		}
 	case *networkingv1.ServiceCIDR:
 		applier, applied = "kubernetes-service-cidr-controller", part(t, o, "status")
+		o.Status.Conditions[0].Message = "Kubernetes default Service CIDR is ready" // until the other controller comes
+		applied = part(t, o, "status")
+		finalizers := o.Finalizers
+		o.Finalizers = nil
+		then = func(made runtime.Object) runtime.Object { // kube-controller-manager's
+			bare := made.DeepCopyObject()
+			made.(*networkingv1.ServiceCIDR).Finalizers = finalizers
+			m, err := managers.Of(nil, kind, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			made = m.UpdateNoErrors(bare, made, "kube-controller-manager")
+			if m, err = managers.Of(nil, kind, "status"); err != nil {
+				t.Fatal(err)
+			}
+			status := part(t, obj, "status")
+			status["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["reason"] = ""
+			if made, err = m.Apply(made, &unstructured.Unstructured{Object: status}, "service-cidr-controller", true); err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
 		subresource, o.Status = "status", networkingv1.ServiceCIDRStatus{}
 	}
 	empty := kind.New()
@@ -97,6 +120,9 @@ func written(t *testing.T, managers *fieldmanager.Managers, kind *registry.Kind,
 		if created, err = m.Apply(created, &unstructured.Unstructured{Object: applied}, applier, true); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if then != nil {
+		created = then(created)
 	}
 	return object.Meta(created).GetManagedFields()
 }

@@ -9,6 +9,7 @@ import (
 
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/registry/service"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -18,7 +19,7 @@ import (
 // tells the controllers upstream. It belongs to the store, not to a server, and outlives
 // the servers' processes: what was used once may still be.
 type Usage struct {
-	given map[string]bool  // keys that every cluster has: no use of their kind
+	given map[string]bool  // keys that every cluster has: no use of their kind while nobody has changed them
 	kinds []*registry.Kind // in the order in which they came into use
 	more  sim.Cond
 
@@ -29,7 +30,7 @@ type Usage struct {
 }
 
 // NewUsage is that of a new cluster. given are the keys of kinds on demand that every
-// cluster has, which are no use of their kind.
+// cluster has, whose first versions are no use of their kind.
 func NewUsage(given ...string) *Usage {
 	u := &Usage{given: map[string]bool{}, custom: map[string]bool{}}
 	for _, key := range given {
@@ -40,15 +41,18 @@ func NewUsage(given ...string) *Usage {
 
 func (u *Usage) has(k *registry.Kind) bool { return slices.Contains(u.kinds, k) }
 
-// Note takes down that an object of the kind was written, or found, at a key.
-func (u *Usage) Note(k *registry.Kind, key []byte) {
+// Note takes down that an object of the kind was written, or found, at a key. Without a
+// version it has gone.
+func (u *Usage) Note(k *registry.Kind, kv *mvccpb.KeyValue) {
 	switch {
+	case k.OnDemand && k.Is("IPAddress") && (kv.Version == 0 || bytes.Contains(kv.Value, []byte(service.ManagedBy))):
+		// The allocator's own are no use: every Service has one, and nobody follows them.
 	case k.Custom != nil:
 		if name := k.GroupResource().String(); !u.custom[name] {
 			u.custom[name] = true
 			u.CustomKindsMoved()
 		}
-	case k.OnDemand && !u.has(k) && !u.given[string(key)]:
+	case k.OnDemand && !u.has(k) && !(u.given[string(kv.Key)] && kv.Version == 1):
 		u.kinds = append(u.kinds, k)
 		u.more.Broadcast()
 	}
@@ -124,7 +128,7 @@ func (c *Caches) Describe(e *mvccpb.Event) (trace.Ref, *trace.Object) {
 	if k == nil {
 		return trace.Ref{}, nil
 	}
-	c.Usage.Note(k, e.Kv.Key)
+	c.Usage.Note(k, e.Kv)
 	if k.Resource == client.Services {
 		c.Usage.NoteService(e.Kv.Value)
 	}

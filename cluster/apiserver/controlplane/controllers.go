@@ -1,7 +1,7 @@
 // Package controlplane is what a kube-apiserver reconciles in its own cluster while it runs
 // (pkg/controlplane): the Service kubernetes in the namespace default with its endpoints, by
-// which pods find the API server; the ServiceCIDR that it was started with; and, where there
-// are several servers, a Lease that says who they are.
+// which pods find the API server; the ServiceCIDR that it was started with; the IPAddresses of
+// Services; and, where there are several servers, a Lease that says who they are.
 //
 // Simplified: the servers see one another directly, where upstream's learn of one another
 // from keys with a TTL under /registry/masterleases; and they read their watch caches, so
@@ -12,12 +12,14 @@ import (
 	"math/rand/v2"
 	"net/netip"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/apiserver/bootstrap"
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/apiserver/registry/service"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -70,7 +72,10 @@ func (c *Controllers) AddTo(l *bootstrap.List, address string, stream func(name 
 	endpoints := kubernetesEndpoints([]string{address})
 	endpoints.UID = object.NewUID(stream("kubernetes-endpoints"))
 	l.Add(client.Endpoints, endpoints)
-	cidr := c.serviceCIDR(l.Now)
+	cidr := c.newServiceCIDR(l.Now)
 	cidr.UID = object.NewUID(stream("default-servicecidr"))
 	l.Add(client.ServiceCIDRs, cidr)
+	ip := service.NewIPAddress(c.kubernetesService().Spec.ClusterIP, metav1.NamespaceDefault, serviceName)
+	ip.UID, ip.Generation = object.NewUID(stream("kubernetes-ipaddress")), 1
+	l.Add(client.IPAddresses, ip)
 }

@@ -24,7 +24,16 @@ func ServiceCIDRKey() string {
 	return registry.KindFor(client.ServiceCIDRs.GroupVersionResource).Prefix + defaultServiceCIDR
 }
 
-// serviceCIDR is the object as a new cluster has it.
+// newServiceCIDR is the object as a new cluster has it once kube-controller-manager has seen it
+// (pkg/controller/servicecidrs): nobody has to write it twice at the beginning.
+func (c *Controllers) newServiceCIDR(now metav1.Time) *networkingv1.ServiceCIDR {
+	cidr := c.serviceCIDR(now)
+	cidr.Finalizers = []string{"networking.k8s.io/service-cidr-finalizer"}
+	cidr.Status.Conditions[0].Message = "Kubernetes Service CIDR is ready"
+	return cidr
+}
+
+// serviceCIDR is the object as the server makes it.
 func (c *Controllers) serviceCIDR(now metav1.Time) *networkingv1.ServiceCIDR {
 	return &networkingv1.ServiceCIDR{
 		ObjectMeta: metav1.ObjectMeta{Name: defaultServiceCIDR},

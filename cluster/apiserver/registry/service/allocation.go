@@ -231,15 +231,20 @@ func (a *Allocation) refuse(err *field.Error) error {
 }
 
 // takeIP takes the cluster IP that the Service names. Whether it is free a dry run does
-// not ask (ipallocator.go allocateService).
+// not ask (cidrallocator.go AllocateService, ipallocator.go allocateService).
 func (a *Allocation) takeIP(addr netip.Addr) error {
-	switch {
-	case a.DryRun && !a.Cidr.Contains(addr):
-		return fmt.Errorf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", addr, a.Cidr)
-	case !a.Cidr.Contains(addr), addr == a.Cidr.Masked().Addr(), !a.Cidr.Contains(addr.Next()): // nor the network's own address or its last
-		return errors.New("the provided network does not match the current range")
-	case a.DryRun:
+	ranges, err := a.ranges(a.Task)
+	if err != nil {
+		return err
+	}
+	if a.DryRun {
+		if len(ranges) > 0 && !Gives(ranges[0], addr) {
+			return fmt.Errorf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", addr, ranges[0])
+		}
 		return nil
+	}
+	if !slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return Gives(p, addr) }) {
+		return errMismatched
 	}
 	switch a.Allocator.ips[addr] {
 	case "":
@@ -254,7 +259,7 @@ func (a *Allocation) takeIP(addr netip.Addr) error {
 	return errIPAllocated
 }
 
-// holdIP takes a free cluster IP, unless another server has.
+// holdIP takes a free cluster IP, unless somebody else has.
 func (a *Allocation) holdIP(addr netip.Addr) (mine bool, err error) {
 	a.Allocator.ips[addr] = a.owner
 	a.ips = append(a.ips, addr)
@@ -262,13 +267,18 @@ func (a *Allocation) holdIP(addr netip.Addr) (mine bool, err error) {
 }
 
 // freeAddress draws cluster IPs until one is the Service's. For a dry run it does not
-// bother, as upstream (ipallocator.go allocateNextService).
+// bother, as upstream (cidrallocator.go AllocateNextService, ipallocator.go
+// allocateNextService).
 func (a *Allocation) freeAddress() (netip.Addr, error) {
+	ranges, err := a.ranges(a.Task)
+	if err != nil {
+		return netip.Addr{}, err
+	}
 	if a.DryRun {
-		return a.Cidr.Masked().Addr(), nil
+		return append(ranges, a.Cidr.Masked())[0].Addr(), nil
 	}
 	for {
-		addr, err := a.address()
+		addr, err := a.address(ranges)
 		if err != nil {
 			return addr, err
 		}

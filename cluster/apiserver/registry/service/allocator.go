@@ -1,13 +1,21 @@
 // Package service allocates what Services get from the API server: cluster IPs and node
 // ports (pkg/registry/core/service: storage/alloc.go, ipallocator, portallocator).
 //
-// Simplified: one address family; what is taken is what the Services in the watch cache
-// have and what requests in flight hold, and it is claimed in the store only while
-// several servers allocate from the same range. Start reading at [Allocator.Begin].
+// The worked idea. A Service without an address is written. The server draws a free one of
+// the ServiceCIDRs that are Ready, 10.96.14.7, and makes the IPAddress 10.96.14.7 with the
+// Service as its parentRef; where that exists, somebody else has the address, and the next
+// draw decides. Then the Service is written, and if it is not, the IPAddress is deleted, as
+// it is with the Service. A cluster whose range is full gets room by one more ServiceCIDR.
+//
+// Simplified: one address family; IPAddresses are written to the store past the pipeline, where
+// upstream's server sends itself requests; what is taken is what the Services in the watch cache
+// have, what requests in flight hold and what is refused at the store, of several ServiceCIDRs
+// the first by name that has room; node ports are claimed in the store only while
+// several servers allocate them. Start reading at [Allocator.Begin], then claims.go and
+// ranges.go; repair.go corrects what does not match.
 package service
 
 import (
-	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"net/netip"
@@ -16,12 +24,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kviz/cluster/apiserver/registry"
+	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
 )
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Simplified,
-	What: "cluster IPs are of one address family, and are claimed in the store only while several API servers allocate them",
+	What: "cluster IPs are of one address family; their IPAddress objects are written past the API server's pipeline, and of several ServiceCIDRs the first by name that has room gives the address, where upstream takes any",
+	Seen: "kubectl get ipaddresses,servicecidrs",
+})
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "node ports are claimed in the store only while several API servers allocate them",
 })
 
 // Allocator hands out the cluster IPs and node ports of Services
@@ -41,10 +57,17 @@ type Config struct {
 	Ports [2]int // the first and the last
 	// Services is a Service as it is known to be now; nil for none.
 	Services func(key string) *corev1.Service
-	// Several says whether another server hands out the same; then what is taken is
-	// claimed in the store.
+	// Several says whether another server hands out the same; then node ports that are
+	// taken are claimed in the store.
 	Several func() bool
 	Store   Store
+	// UID is that of the next IPAddress.
+	UID func() types.UID
+	// Seal is what the store keeps of a value of the kind: it may be encrypted.
+	Seal func(t *sim.Task, k *registry.Kind, key string, value []byte) ([]byte, error)
+	// ServiceCIDRs are all that there are; none where nobody has written one since the cluster
+	// began, and Cidr is the only range.
+	ServiceCIDRs func(t *sim.Task) ([]runtime.Object, error)
 }
 
 // NewAllocator makes an allocator that knows of no Service yet.
@@ -114,33 +137,6 @@ func portsOf(svc *corev1.Service) (out []int32) {
 		out = append(out, p)
 	}
 	return out
-}
-
-// address draws a free cluster IP from the upper part of the range; the lower
-// 16 to 256 addresses are left for those who name one (ipallocator
-// calculateRangeOffset).
-func (a *Allocator) address() (netip.Addr, error) {
-	size := 1 << (32 - a.Cidr.Bits())
-	reserved := min(max(16, size/16), 256)
-	first := a.Cidr.Masked().Addr().As4()
-	base := binary.BigEndian.Uint32(first[:])
-	at := func(i int) netip.Addr {
-		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], base+uint32(i))
-		return netip.AddrFrom4(b)
-	}
-	upper := size - 1 - reserved
-	start := a.Rand().IntN(max(upper, 1))
-	for n := range size - 2 {
-		i := reserved + (start+n)%upper
-		if n >= upper { // the upper part is full
-			i = 1 + n - upper
-		}
-		if addr := at(i); a.ips[addr] == "" {
-			return addr, nil
-		}
-	}
-	return netip.Addr{}, errFull
 }
 
 // nodePort draws a free node port.

@@ -6,13 +6,10 @@ import (
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kviz/cluster/apiserver/cacher"
-	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -20,11 +17,11 @@ import (
 	"kviz/cluster/trace"
 )
 
-// A cluster IP is taken by making the IPAddress of that name, a node port by making
-// its key: whoever comes second finds it there and draws another. Where there is one
-// server it knows all that is taken from its watch cache and needs neither
-// (pkg/registry/core/service/ipallocator/ipallocator.go, which makes IPAddresses
-// always; node ports are a bitmap upstream, under /registry/ranges/servicenodeports).
+// A cluster IP is taken by making the IPAddress of that name, which refers to the Service
+// (pkg/registry/core/service/ipallocator/ipallocator.go createIPAddress): the second that
+// tries finds it there and draws another. A node port is taken by making its key, and only
+// where there are several servers; a server alone knows all ports that are taken from its
+// watch cache (upstream they are a bitmap, under /registry/ranges/servicenodeports).
 
 // Store is where claims are, as etcd's client has it.
 type Store interface {
@@ -44,39 +41,36 @@ func (a *Allocation) claim(key string, value []byte) (bool, error) {
 	return true, nil
 }
 
-// claimedBy is the Service that has taken an address or a port.
-func claimedBy(kv *mvccpb.KeyValue) string {
-	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
-	if !strings.HasPrefix(string(kv.Key), k.Prefix) {
-		return string(kv.Value)
+// ipKind is the kind of the objects that cluster IPs are.
+func ipKind() *registry.Kind { return registry.KindFor(client.IPAddresses.GroupVersionResource) }
+
+// NewIPAddress is the object of a Service's cluster IP (newIPAddress).
+func NewIPAddress(ip, namespace, name string) *networkingv1.IPAddress {
+	return &networkingv1.IPAddress{
+		ObjectMeta: metav1.ObjectMeta{Name: ip, Labels: map[string]string{
+			networkingv1.LabelIPAddressFamily: string(corev1.IPv4Protocol), networkingv1.LabelManagedBy: ManagedBy,
+		}},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
 	}
-	if en, err := cacher.Decode(k, kv); err == nil {
-		if ref := en.Object.(*networkingv1.IPAddress).Spec.ParentRef; ref != nil {
-			return ref.Namespace + "/" + ref.Name
-		}
-	}
-	return ""
 }
 
-// claimIP takes a cluster IP where there are several servers.
+// ManagedBy is who makes the IPAddresses of cluster IPs (ipallocator ControllerName).
+const ManagedBy = "ipallocator.k8s.io"
+
+// claimIP takes a cluster IP.
 func (a *Allocation) claimIP(ip string) (bool, error) {
-	if !a.Several() {
-		return true, nil
-	}
-	k := registry.KindFor(client.IPAddresses.GroupVersionResource)
-	obj := &networkingv1.IPAddress{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: ip, UID: object.NewUID(a.Rand()), CreationTimestamp: a.Now, Generation: 1,
-			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(corev1.IPv4Protocol), networkingv1.LabelManagedBy: "ipallocator.k8s.io"},
-		},
-		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: a.svc.Namespace, Name: a.svc.Name}},
-	}
+	obj := NewIPAddress(ip, a.svc.Namespace, a.svc.Name)
+	obj.UID, obj.CreationTimestamp, obj.Generation = a.UID(), a.Now, 1
 	obj.SetGroupVersionKind(client.IPAddresses.GVK())
-	value, err := registry.Encode(k, obj)
+	value, err := registry.Encode(ipKind(), obj)
 	if err != nil {
 		return false, err
 	}
-	return a.claim(k.Prefix+ip, value)
+	key := ipKind().Prefix + ip
+	if value, err = a.Seal(a.Task, ipKind(), key, value); err != nil {
+		return false, err
+	}
+	return a.claim(key, value)
 }
 
 // claimPort takes a node port where there are several servers.
@@ -87,30 +81,29 @@ func (a *Allocation) claimPort(port int32) (bool, error) {
 	return a.claim(fmt.Sprintf("%s%d", portKeys, port), []byte(a.svc.Namespace+"/"+a.svc.Name))
 }
 
-// giveBack deletes the Service's claims in the store, except those that it keeps.
+// giveBack deletes the Service's claims in the store, except those that it keeps: an
+// IPAddress whatever it says (ipallocator.go release), a port if it is the Service's. What
+// fails stays taken; the repair loop frees addresses.
 func (a *Allocation) giveBack(claims, keeps []string) {
-	if !a.Several() {
-		return
-	}
 	for _, key := range claims {
-		if slices.Contains(keeps, key) {
-			continue
+		remove := &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}}
+		switch {
+		case slices.Contains(keeps, key):
+		case !strings.HasPrefix(key, portKeys):
+			_, _, _ = a.Store.Txn(a.Task, &pb.TxnRequest{Success: []*pb.RequestOp{remove}})
+		case a.Several():
+			resp, err := a.Store.Range(a.Task, &pb.RangeRequest{Key: []byte(key)})
+			if err == nil && len(resp.Kvs) > 0 && string(resp.Kvs[0].Value) == a.svc.Namespace+"/"+a.svc.Name {
+				_, _, _ = a.Store.Txn(a.Task, storage.IfUnmoved([]byte(key), resp.Kvs[0].ModRevision, remove))
+			}
 		}
-		resp, err := a.Store.Range(a.Task, &pb.RangeRequest{Key: []byte(key)})
-		if err != nil || len(resp.Kvs) == 0 || claimedBy(resp.Kvs[0]) != a.svc.Namespace+"/"+a.svc.Name {
-			continue
-		}
-		// It stays taken if this fails; upstream's repair loop would free it.
-		_, _, _ = a.Store.Txn(a.Task, storage.IfUnmoved([]byte(key), resp.Kvs[0].ModRevision, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
-			RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)},
-		}}))
 	}
 }
 
 // claimsOf are the keys of what a Service, which may be nil, has.
 func claimsOf(svc *corev1.Service) (keys []string) {
 	for _, addr := range addressesOf(svc) {
-		keys = append(keys, registry.KindFor(client.IPAddresses.GroupVersionResource).Prefix+addr.String())
+		keys = append(keys, ipKind().Prefix+addr.String())
 	}
 	for _, p := range portsOf(svc) {
 		keys = append(keys, fmt.Sprintf("%s%d", portKeys, p))
