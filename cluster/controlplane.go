@@ -13,8 +13,9 @@ import (
 	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/replicaset"
-	"kviz/cluster/controller/servicelb"
+	"kviz/cluster/controller/resourceclaim"
 	"kviz/cluster/controller/servicecidr"
+	"kviz/cluster/controller/servicelb"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/dns"
 	"kviz/cluster/network"
@@ -78,6 +79,8 @@ func serviceAccount(controller string) string {
 		return persistentvolume.Account
 	case expand.Name:
 		return expand.Account
+	case resourceclaim.Name:
+		return resourceclaim.Account
 	case servicecidr.Name:
 		return servicecidr.Account
 	case storageprotection.ClaimsName:

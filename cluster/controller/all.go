@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/controller/podgc"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/replicaset"
+	"kviz/cluster/controller/resourceclaim"
 	"kviz/cluster/controller/resourcequota"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
@@ -78,6 +79,7 @@ func all(cfg Config) []descriptor {
 		of(ephemeral.Name, ephemeral.Source, ephemeral.New),
 		of(expand.Name, expand.Source, expand.New),
 		of(attachdetach.Name, attachdetach.Source, attachdetach.New),
+		of(resourceclaim.Name, resourceclaim.Source, resourceclaim.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 	}
 	if cfg.Sign != nil {

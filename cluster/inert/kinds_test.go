@@ -27,6 +27,7 @@ var actors = map[string]string{
 	"Event":                          "nobody: it is for people",
 	"Event.events.k8s.io":            "nobody: it is for people",
 	"FlowSchema.flowcontrol.apiserver.k8s.io":                     "the API server's priority and fairness",
+	"ResourceClaimTemplate.resource.k8s.io":                       "controller/resourceclaim",
 	"IPAddress.networking.k8s.io":                                 "the API server, controller/servicecidr",
 	"ServiceCIDR.networking.k8s.io":                               "the API server, controller/servicecidr",
 	"IngressClass.networking.k8s.io":                              "the API server's admission: which class an Ingress gets",
