@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/caches"
@@ -149,12 +150,16 @@ func (s *Server) Forget() {
 type discovery struct{ s *Server }
 
 // StaleGroups is [client.Discovery].
-func (d discovery) StaleGroups() []client.StaleGroup {
-	s := d.s
-	if up := s.peers.ready(); up != nil {
-		s = up
+func (d discovery) StaleGroups() []client.StaleGroup { return d.up().aggregator.StaleGroups() }
+
+// Aggregates is [client.Discovery].
+func (d discovery) Aggregates(gv schema.GroupVersion) bool { return d.up().aggregator.Serves(gv) }
+
+func (d discovery) up() *Server {
+	if up := d.s.peers.ready(); up != nil {
+		return up
 	}
-	return s.aggregator.StaleGroups()
+	return d.s
 }
 
 // UsedKinds is [client.Usage].

@@ -12,6 +12,8 @@ type Discovery interface {
 	// StaleGroups are the group versions whose server cannot be asked what it serves,
 	// in the order of their APIServices' names.
 	StaleGroups() []StaleGroup
+	// Aggregates reports whether another server serves a group version, or has been said to.
+	Aggregates(gv schema.GroupVersion) bool
 }
 
 // StaleGroup is a group version whose current resources are unknown.

@@ -2,6 +2,7 @@ package client
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -71,6 +72,8 @@ func ResourceOf(obj runtime.Object) (Resource, bool) {
 		return Jobs, true
 	case *batchv1.CronJob:
 		return CronJobs, true
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return HorizontalPodAutoscalers, true
 	}
 	return Resource{}, false
 }

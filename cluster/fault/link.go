@@ -10,6 +10,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -171,6 +172,20 @@ func (n *linked) GetScale(t *sim.Task, r client.Resource, namespace, name string
 	}
 	return client.Scale(t, n.c, r, namespace, name)
 }
+
+// GetAggregated is [client.Aggregation.GetAggregated] of the client behind the link.
+func (n *linked) GetAggregated(t *sim.Task, r client.AggregatedRead) (int, []byte, error) {
+	if err := n.send(t); err != nil {
+		return 0, nil, err
+	}
+	a, ok := client.As[client.Aggregation](n.c)
+	if !ok {
+		return 0, nil, errNoAggregation
+	}
+	return a.GetAggregated(t, r)
+}
+
+var errNoAggregation = errors.New("the connection behind the link cannot read from other servers")
 
 // linkedWatch is a watch whose events come over the link. An event that is
 // already on its way when the link is cut still arrives; the next one waits,

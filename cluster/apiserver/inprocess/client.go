@@ -5,6 +5,8 @@
 package inprocess
 
 import (
+	"net/http"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +16,7 @@ import (
 	"kviz/cluster/apiserver/object"
 	"kviz/cluster/apiserver/request"
 	"kviz/cluster/client"
+	"kviz/cluster/remote"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -80,6 +83,24 @@ func (c *Client) GetScale(t *sim.Task, r client.Resource, namespace, name string
 		return nil, err
 	}
 	return obj.(*autoscalingv1.Scale), nil
+}
+
+// GetAggregated is [client.Aggregation].
+func (c *Client) GetAggregated(t *sim.Task, r client.AggregatedRead) (int, []byte, error) {
+	req := c.request(r.Verb(), client.Resource{GroupVersionResource: r.Resource}, r.Namespace, r.Name, r.Subresource)
+	req.Path = r.Path()
+	if len(r.Query) > 0 {
+		req.Path += "?" + r.Query.Encode()
+	}
+	if req.Verb == "list" {
+		req.List.LabelSelector = r.Query.Get("labelSelector")
+	}
+	req.Proxied = &remote.Request{Method: http.MethodGet, Path: r.Path(), Query: r.Query, Header: http.Header{"Accept": {"application/json"}}}
+	resp := c.handler.Handle(t, req)
+	if resp.Raw == nil {
+		return 0, nil, resp.Err
+	}
+	return resp.Raw.Code, resp.Raw.Body, nil
 }
 
 // List reads many objects.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -134,6 +135,16 @@ func (c *conn) replace(t *sim.Task, r client.Resource, namespace string, obj run
 		return nil, err
 	}
 	om := mustMeta(old)
+	if s, ok := obj.(*autoscalingv1.Scale); ok && subresource == "scale" {
+		whole := old.DeepCopyObject()
+		whole.(metav1.Object).SetResourceVersion(m.GetResourceVersion())
+		replicas := s.Spec.Replicas
+		reflect.ValueOf(whole).Elem().FieldByName("Spec").FieldByName("Replicas").Set(reflect.ValueOf(&replicas))
+		if whole, err = c.replace(t, r, namespace, whole, ""); err != nil {
+			return nil, err
+		}
+		return scaleOf(whole), nil
+	}
 	if rv := m.GetResourceVersion(); rv != "" && rv != om.GetResourceVersion() {
 		return nil, apierrors.NewConflict(r.GroupResource(), m.GetName(), fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 	}
@@ -381,16 +392,54 @@ func (c *conn) GetScale(t *sim.Task, r client.Resource, namespace, name string) 
 		return nil, err
 	}
 	spec, ok := reflect.TypeOf(newObject(r)).Elem().FieldByName("Spec")
-	if _, has := spec.Type.FieldByName("Replicas"); !ok || !has {
+	if ok {
+		_, ok = spec.Type.FieldByName("Replicas")
+	}
+	if !ok {
 		return nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "the server could not find the requested resource", 0, true)
 	}
 	obj, err := c.find(r, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	m := mustMeta(obj)
-	replicas := reflect.ValueOf(obj).Elem().FieldByName("Spec").FieldByName("Replicas").Interface().(*int32)
-	return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID()}, Spec: autoscalingv1.ScaleSpec{Replicas: *replicas}}, nil
+	return scaleOf(obj), nil
+}
+
+// scaleOf is the scale of an object of Kubernetes' own kinds.
+func scaleOf(obj runtime.Object) *autoscalingv1.Scale {
+	m, v := mustMeta(obj), reflect.ValueOf(obj).Elem()
+	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID(), ResourceVersion: m.GetResourceVersion()}}
+	s.Spec.Replicas = *v.FieldByName("Spec").FieldByName("Replicas").Interface().(*int32)
+	if f := v.FieldByName("Status").FieldByName("Replicas"); f.IsValid() {
+		s.Status.Replicas = int32(f.Int())
+	}
+	selector, _ := v.FieldByName("Spec").FieldByName("Selector").Interface().(*metav1.LabelSelector)
+	if byLabels, ok := v.FieldByName("Spec").FieldByName("Selector").Interface().(map[string]string); ok {
+		selector = metav1.SetAsLabelSelector(byLabels)
+	}
+	if parsed, err := metav1.LabelSelectorAsSelector(selector); err == nil && selector != nil {
+		s.Status.Selector = parsed.String()
+	}
+	return s
+}
+
+// GetAggregated is [client.Aggregation]: what [Server.Aggregated] answers.
+func (c *conn) GetAggregated(t *sim.Task, r client.AggregatedRead) (int, []byte, error) {
+	if err := c.enter(t, r.Verb(), client.Resource{GroupVersionResource: r.Resource}, r.Namespace, r.Name); err != nil {
+		return 0, nil, err
+	}
+	if c.Aggregated == nil || !c.Aggregates(r.Resource.GroupVersion()) {
+		return http.StatusNotFound, []byte("404 page not found"), nil
+	}
+	code, body := c.Aggregated(r)
+	return code, body, nil
+}
+
+// StaleGroups and Aggregates are [client.Discovery].
+func (c *conn) StaleGroups() []client.StaleGroup { return nil }
+
+func (c *conn) Aggregates(gv schema.GroupVersion) bool {
+	return slices.Contains(c.AggregatedGroups, gv)
 }
 
 func newObject(r client.Resource) runtime.Object {

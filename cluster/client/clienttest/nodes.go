@@ -79,7 +79,8 @@ func (n *Nodes) ready(t *sim.Task, c client.Interface, pod *corev1.Pod) {
 		return
 	}
 	n.ip++
-	now.Status.Phase = corev1.PodRunning
+	started := metav1.NewTime(now.CreationTimestamp.Time)
+	now.Status.Phase, now.Status.StartTime = corev1.PodRunning, &started
 	now.Status.PodIP = fmt.Sprintf("10.244.0.%d", n.ip)
 	now.Status.PodIPs = []corev1.PodIP{{IP: now.Status.PodIP}}
 	now.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(t.Now())}}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -45,6 +46,10 @@ type Server struct {
 	Refuse func(verb string, r client.Resource, namespace, name string) error
 	// NoWatchList makes the server refuse WatchList, as old servers do.
 	NoWatchList bool
+	// Aggregated answers for the other servers behind this one, which serve AggregatedGroups,
+	// with an HTTP status and a body.
+	Aggregated       func(client.AggregatedRead) (code int, body []byte)
+	AggregatedGroups []schema.GroupVersion
 	// Requests counts requests by "verb resource".
 	Requests map[string]int
 }

@@ -21,6 +21,7 @@
 package throttle
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -186,3 +187,15 @@ func (c *throttled) GetScale(t *sim.Task, r client.Resource, namespace, name str
 	defer c.enter(t, "get", r, namespace, name)()
 	return client.Scale(t, c.Interface, r, namespace, name)
 }
+
+// GetAggregated is [client.Aggregation.GetAggregated] of the connection behind.
+func (c *throttled) GetAggregated(t *sim.Task, r client.AggregatedRead) (int, []byte, error) {
+	a, ok := client.As[client.Aggregation](c.Interface)
+	if !ok {
+		return 0, nil, errNoAggregation
+	}
+	defer c.enter(t, r.Verb(), client.Resource{GroupVersionResource: r.Resource}, r.Namespace, r.Name)()
+	return a.GetAggregated(t, r)
+}
+
+var errNoAggregation = errors.New("the connection behind the rate limit cannot read from other servers")

@@ -1,6 +1,9 @@
 package reconcile
 
 import (
+	"errors"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -97,3 +100,21 @@ func (c *requests) CreateSub(t *sim.Task, r client.Resource, namespace, name, su
 	c.writes[t]++
 	return c.Interface.CreateSub(t, r, namespace, name, subresource, obj)
 }
+
+// GetScale is [client.Scales.GetScale] of the connection behind.
+func (c *requests) GetScale(t *sim.Task, r client.Resource, namespace, name string) (*autoscalingv1.Scale, error) {
+	c.live[t]++
+	return client.Scale(t, c.Interface, r, namespace, name)
+}
+
+// GetAggregated is [client.Aggregation.GetAggregated] of the connection behind.
+func (c *requests) GetAggregated(t *sim.Task, r client.AggregatedRead) (int, []byte, error) {
+	a, ok := client.As[client.Aggregation](c.Interface)
+	if !ok {
+		return 0, nil, errNoAggregation
+	}
+	c.live[t]++
+	return a.GetAggregated(t, r)
+}
+
+var errNoAggregation = errors.New("this connection cannot read from other servers")
