@@ -24,6 +24,9 @@ type Limiter[K comparable] struct {
 	// Base is the first delay of a key, BaseDelay unless changed, and Max the longest,
 	// MaxDelay unless changed.
 	Base, Max time.Duration
+	// Fixed, unless 0, is how long every key waits, however often it has failed
+	// (pkg/controller/podautoscaler FixedItemIntervalRateLimiter).
+	Fixed time.Duration
 
 	k        *sim.Kernel
 	failures map[K]int
@@ -37,6 +40,9 @@ func NewLimiter[K comparable](k *sim.Kernel) *Limiter[K] {
 
 // When counts a failure of the key and says how long it must wait.
 func (l *Limiter[K]) When(key K) time.Duration {
+	if l.Fixed > 0 {
+		return l.Fixed
+	}
 	n := l.failures[key]
 	l.failures[key] = n + 1
 	return max(min(backoff(l.Base, n), l.Max), l.reserve())

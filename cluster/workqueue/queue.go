@@ -76,6 +76,9 @@ func (q *Queue[K]) SetBaseDelay(d time.Duration) { q.limiter.Base = d }
 // SetMaxDelay changes the longest delay of a failed key from 1000 s.
 func (q *Queue[K]) SetMaxDelay(d time.Duration) { q.limiter.Max = d }
 
+// SetInterval has every key that is added with a rate limit wait for so long, neither more nor less.
+func (q *Queue[K]) SetInterval(d time.Duration) { q.limiter.Fixed = d }
+
 // Name is the queue's name.
 func (q *Queue[K]) Name() string { return q.name }
 
