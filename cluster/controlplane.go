@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/expand"
+	"kviz/cluster/controller/horizontalpodautoscaler"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/resourceclaim"
@@ -61,6 +62,8 @@ func serviceAccount(controller string) string {
 		return daemonset.Account
 	case attachdetach.Name:
 		return attachdetach.Source
+	case horizontalpodautoscaler.Name:
+		return horizontalpodautoscaler.Account
 	case "root-ca-certificate-publisher-controller":
 		return "root-ca-cert-publisher"
 	case "garbage-collector-controller":

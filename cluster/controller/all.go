@@ -14,6 +14,7 @@ import (
 	"kviz/cluster/controller/ephemeral"
 	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/garbage"
+	"kviz/cluster/controller/horizontalpodautoscaler"
 	"kviz/cluster/controller/job"
 	"kviz/cluster/controller/namespace"
 	"kviz/cluster/controller/nodelifecycle"
@@ -81,6 +82,7 @@ func all(cfg Config) []descriptor {
 		of(attachdetach.Name, attachdetach.Source, attachdetach.New),
 		of(resourceclaim.Name, resourceclaim.Source, resourceclaim.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
+		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
 	}
 	if cfg.Sign != nil {
 		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))

@@ -11,8 +11,8 @@
 // does). What they share is in the packages reconcile (the loop), ownerref (what
 // belongs to whom), expect (what is on its way) and pods.
 //
-// Simplified: the controllers of many kinds that the API server serves (HorizontalPodAutoscalers,
-// Ingresses, …) are missing; all informers are shared, the garbage collector's
+// Simplified: the controllers of many kinds that the API server serves (Ingresses, …)
+// are missing; all informers are shared, the garbage collector's
 // too. Start reading at [Start].
 package controller
 
@@ -36,7 +36,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Absent,
-	What: "the controllers of many kinds that the API server serves, such as HorizontalPodAutoscalers and Ingresses",
+	What: "the controllers of many kinds that the API server serves, such as Ingresses",
 	Seen: "kviz why of such an object ends at \"created\"",
 })
 

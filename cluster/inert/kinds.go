@@ -11,7 +11,6 @@ var Kinds = []Row{
 	{What: "ClusterTrustBundle.certificates.k8s.io", So: "no pod mounts it"},
 	{What: "DeviceClass.resource.k8s.io", Only: scheduler, So: "no driver gets a device ready for a pod"},
 	{What: "DeviceTaintRule.resource.k8s.io", Only: scheduler, So: "no pod is evicted from a device"},
-	{What: "HorizontalPodAutoscaler.autoscaling", So: "it scales nothing"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
 	{What: "PodCertificateRequest.certificates.k8s.io", So: "no signer answers it"},

@@ -33,6 +33,7 @@ var actors = map[string]string{
 	"IngressClass.networking.k8s.io":                              "the API server's admission: which class an Ingress gets",
 	"Lease.coordination.k8s.io":                                   "leader election, node lifecycle",
 	"CronJob.batch":                                               "controller/cronjob",
+	"HorizontalPodAutoscaler.autoscaling":                         "controller/horizontalpodautoscaler",
 	"Job.batch":                                                   "controller/job, controller/ttlafterfinished",
 	"LimitRange":                                                  "the API server's admission",
 	"LocalSubjectAccessReview.authorization.k8s.io":               "the API server",
