@@ -6,6 +6,7 @@ import (
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller"
 	"kviz/cluster/controller/attachdetach"
+	"kviz/cluster/controller/bootstrap"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/endpoint"
@@ -82,6 +83,10 @@ func serviceAccount(controller string) string {
 		return persistentvolume.Account
 	case expand.Name:
 		return expand.Account
+	case bootstrap.CleanerName:
+		return bootstrap.CleanerAccount
+	case bootstrap.SignerName:
+		return bootstrap.SignerAccount
 	case resourceclaim.Name:
 		return resourceclaim.Account
 	case servicecidr.Name:

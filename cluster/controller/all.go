@@ -2,6 +2,7 @@ package controller
 
 import (
 	"kviz/cluster/controller/attachdetach"
+	"kviz/cluster/controller/bootstrap"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/clusterroleaggregation"
 	"kviz/cluster/controller/cronjob"
@@ -81,6 +82,8 @@ func all(cfg Config) []descriptor {
 		of(expand.Name, expand.Source, expand.New),
 		of(attachdetach.Name, attachdetach.Source, attachdetach.New),
 		of(resourceclaim.Name, resourceclaim.Source, resourceclaim.New),
+		of(bootstrap.CleanerName, bootstrap.CleanerName, bootstrap.NewCleaner),
+		of(bootstrap.SignerName, bootstrap.SignerName, bootstrap.NewSigner),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
 	}
