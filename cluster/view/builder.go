@@ -74,6 +74,7 @@ func (s *State) share() *State {
 	clip(&n.kubeEvents)
 	clip(&n.told)
 	clip(&n.ended)
+	clip(&n.evictions)
 	clip(&n.Store.Refused)
 	return &n
 }

@@ -158,6 +158,7 @@ func requestDone(b *Builder, e *trace.Event, p *trace.Response) {
 		r.Refused = p.Stage
 	}
 	b.answered(e, p)
+	b.evictionAnswered(e, &r)
 	if r.Refused != "" {
 		b.s.Traffic.refuse(r.Refused)
 	}

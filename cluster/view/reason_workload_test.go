@@ -29,6 +29,12 @@ var (
 // standing is a cluster with these objects, at the time when it is asked.
 func standing(t *testing.T, objects ...runtime.Object) *view.State {
 	t.Helper()
+	return standingWith(t, nil, objects...)
+}
+
+// standingWith is one in which something more has happened since.
+func standingWith(t *testing.T, since []*trace.Event, objects ...runtime.Object) *view.State {
+	t.Helper()
 	events := []*trace.Event{because(trace.RunStart, &trace.Run{Epoch: noon})}
 	for i, o := range objects {
 		kinds, _, err := scheme.Scheme.ObjectKinds(o)
@@ -47,6 +53,13 @@ func standing(t *testing.T, objects ...runtime.Object) *view.State {
 		e.At = asked.Sub(noon)
 		events = append(events, e)
 	}
+	for _, e := range since { // anew for each state, which numbers them
+		again := *e
+		events = append(events, &again)
+	}
+	now := because(trace.Ready, nil)
+	now.At = asked.Sub(noon)
+	events = append(events, now)
 	return tell(events...).h.Latest()
 }
 

@@ -72,6 +72,7 @@ type State struct {
 	kubeEvents []KubeEvent
 	told       []telling // the last watch events that the controllers got
 	ended      []*Watcher
+	evictions  []Eviction
 }
 
 // Run says what is running.
