@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/controller/daemon/util"
 
@@ -75,6 +76,8 @@ func told(obj any) string {
 		return "ControllerRevision of " + metav1.GetControllerOf(o).Name + fmt.Sprintf(": revision %d", o.Revision)
 	case *batchv1.Job:
 		return "Job " + o.Name + ": " + jobIs(o)
+	case *policyv1.PodDisruptionBudget:
+		return fmt.Sprintf("budget %s: %d of %d healthy, %d must be, allows %d", o.Name, o.Status.CurrentHealthy, o.Status.ExpectedPods, o.Status.DesiredHealthy, o.Status.DisruptionsAllowed)
 	}
 	return ""
 }
@@ -182,7 +185,7 @@ func diaryOf(t *testing.T, c *cluster.Cluster, file string, vary ...varies) stri
 // The workloads as a reader learns them: what is typed, and what becomes of pods, claims and Jobs.
 func TestStoriesOfWorkloads(t *testing.T) {
 	t.Parallel()
-	for i, name := range []string{"statefulset", "daemonset", "job", "cronjob"} {
+	for i, name := range []string{"statefulset", "daemonset", "job", "cronjob", "drain"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steady.Bubble(t, func(t *testing.T) {
