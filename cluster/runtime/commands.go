@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kviz/cluster/folder"
 	"kviz/cluster/sim"
 )
 
@@ -85,13 +86,19 @@ func cmdRm(sh *shell, a []string) int {
 			continue
 		}
 		if _, there := sh.disk().read(f); there {
-			sh.disk().remove(f)
+			if err := sh.disk().remove(f); err != nil {
+				fmt.Fprintf(sh.err, "rm: can't remove '%s': %v\n", f, err)
+				code = 1
+			}
 			continue
 		}
 		below := sh.below(f)
 		if recursive {
 			for _, name := range below {
-				sh.disk().remove(name)
+				if err := sh.disk().remove(name); err != nil {
+					fmt.Fprintf(sh.err, "rm: can't remove '%s': %v\n", name, err)
+					code = 1
+				}
 			}
 			continue
 		}
@@ -167,7 +174,10 @@ func cmdMv(sh *shell, a []string) int {
 			continue
 		}
 		if from != name {
-			d.remove(from)
+			if err := d.remove(from); err != nil {
+				fmt.Fprintf(sh.err, "mv: can't remove '%s': %v\n", from, err)
+				code = 1
+			}
 		}
 		if loud {
 			fmt.Fprintf(sh.out, "'%s' -> '%s'\n", from, name)
@@ -188,7 +198,7 @@ func cmdDd(sh *shell, a []string) int {
 	switch from := is["if"]; from {
 	case "/dev/zero":
 		if size < 0 || count < 0 || count > maxDisk || size*count > maxDisk {
-			fmt.Fprintf(sh.err, "dd: error writing '%s': %v\n", is["of"], errNoSpace)
+			fmt.Fprintf(sh.err, "dd: error writing '%s': %v\n", is["of"], folder.ErrNoSpace)
 			return 1
 		}
 		text = strings.Repeat("\x00", size*count)

@@ -9,23 +9,24 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"kviz/cluster/folder"
 	"kviz/cluster/sim"
 )
 
 // What the scripts of one container, or one exec, may cost. Where Linux has a limit it is Linux's, with
 // its words; a container's memory is what the rest stands for.
 const (
-	maxArgument  = 128 << 10 // MAX_ARG_STRLEN (include/uapi/linux/binfmts.h)
-	maxName      = 255       // of a program in a message: NAME_MAX
-	maxArguments = 2 << 20   // all of them and the environment: ARG_MAX with a stack of 8 MiB
-	maxScript    = 1 << 20   // read from standard input
-	maxParts     = 10_000    // of a script, as deep as it may be nested
-	maxWord      = 256 << 10 // what one word, variable or substitution comes to
-	maxHeld      = 4 << 20   // all variables of a shell
-	maxPipe      = 1 << 20   // what waits in a pipe, whose sides run one after the other
-	maxDisk      = 16 << 20  // all files that a container has written
-	maxJobs      = 256       // background jobs that have not ended
-	maxDepth     = 100       // shells that run in one another
+	maxArgument  = 128 << 10   // MAX_ARG_STRLEN (include/uapi/linux/binfmts.h)
+	maxName      = 255         // of a program in a message: NAME_MAX
+	maxArguments = 2 << 20     // all of them and the environment: ARG_MAX with a stack of 8 MiB
+	maxScript    = 1 << 20     // read from standard input
+	maxParts     = 10_000      // of a script, as deep as it may be nested
+	maxWord      = 256 << 10   // what one word, variable or substitution comes to
+	maxHeld      = 4 << 20     // all variables of a shell
+	maxPipe      = 1 << 20     // what waits in a pipe, whose sides run one after the other
+	maxDisk      = folder.Most // all files that a container has written
+	maxJobs      = 256         // background jobs that have not ended
+	maxDepth     = 100         // shells that run in one another
 
 	// perCommand is how long a command takes that does not wait, and for each page of what its words
 	// come to. A shell gives way when its container has used slice, so that what a loop

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"kviz/cluster/folder"
 	"kviz/cluster/simulated"
 )
 
@@ -20,51 +20,23 @@ var _ = simulated.Say(simulated.Statement{
 })
 
 // disk is what the programs of a container find below /: files of its own, and folders that
-// it shares, with the other containers of its pod (emptyDir) or with all of the
-// node (hostPath).
+// it shares, with the other containers of its pod (emptyDir), with all of the
+// node (hostPath), or with those before and after it (a claim's volume).
 type disk struct {
-	own    *folder
+	own    *folder.Folder
 	mounts []shared // the deepest first
-}
-
-// folder is files by their path within it, and what they come to.
-type folder struct {
-	files map[string]string
-	held  int
-}
-
-func newFolder() *folder { return &folder{files: map[string]string{}} }
-
-// perFile is what a file takes beside its name and text, as an inode does. It bounds how many there are to go through.
-const perFile = 1 << 10
-
-// put writes a file whole.
-func (f *folder) put(name, text string) {
-	f.remove(name)
-	f.files[name] = text
-	f.held += perFile + len(name) + len(text)
-}
-
-func (f *folder) remove(name string) {
-	if text, there := f.files[name]; there {
-		f.held -= perFile + len(name) + len(text)
-		delete(f.files, name)
-	}
 }
 
 // shared is where a container has a folder that others have too, or none where the volume
 // is of another kind: its files are the container's own, written by the kubelet.
 type shared struct {
 	mount  *Mount
-	folder *folder
+	folder *folder.Folder
 	prefix string // of the mount's files in the folder
 }
 
-// errNoSpace is ENOSPC.
-var errNoSpace = errors.New("No space left on device") //nolint:staticcheck // the C library's words
-
 // where is the folder that a path of the container is in, and its name there.
-func (d *disk) where(file string) (*folder, string) {
+func (d *disk) where(file string) (*folder.Folder, string) {
 	file = path.Clean(file) // ".." does not lead out of a mount
 	for i := range d.mounts {
 		m := &d.mounts[i]
@@ -81,30 +53,43 @@ func (d *disk) where(file string) (*folder, string) {
 
 func (d *disk) read(file string) (text string, there bool) {
 	f, name := d.where(file)
-	text, there = f.files[name]
-	return text, there
+	return f.Read(name)
 }
 
 // write writes a file whole, if there is room for it.
 func (d *disk) write(file, text string) error {
 	f, name := d.where(file)
-	if f.held+perFile+len(name)+len(text) > maxDisk { // the file that it replaces is still there
-		return errNoSpace
+	if d.readOnly(file) {
+		return folder.ErrReadOnly
 	}
-	f.put(name, text)
+	return f.Write(name, text)
+}
+
+func (d *disk) remove(file string) error {
+	f, name := d.where(file)
+	if d.readOnly(file) {
+		return folder.ErrReadOnly
+	}
+	f.Remove(name)
 	return nil
 }
 
-func (d *disk) remove(file string) {
-	f, name := d.where(file)
-	f.remove(name)
+// readOnly reports whether a path of the container is in a volume that it may not write to.
+func (d *disk) readOnly(file string) bool {
+	file = path.Clean(file)
+	for i := range d.mounts {
+		if m := d.mounts[i].mount; m.covers(file) {
+			return m.ReadOnly
+		}
+	}
+	return false
 }
 
 // below lists the paths of the files in a folder of the container, however deep, sorted.
 func (d *disk) below(dir string) []string {
 	in := &Mount{Path: path.Clean(dir)}
 	var files []string
-	for file := range d.own.files {
+	for _, file := range d.own.Names() {
 		if f, _ := d.where(file); f == d.own && in.covers(file) && file != in.Path {
 			files = append(files, file)
 		}
@@ -115,7 +100,7 @@ func (d *disk) below(dir string) []string {
 			continue
 		}
 		from := &Mount{Path: path.Join("/", m.prefix)}
-		for name := range m.folder.files {
+		for _, name := range m.folder.Names() {
 			name = path.Join("/", name)
 			if !from.covers(name) {
 				continue
@@ -132,10 +117,10 @@ func (d *disk) below(dir string) []string {
 
 // files is how many files the container can reach.
 func (d *disk) files() int {
-	n := len(d.own.files)
+	n := d.own.Len()
 	for i := range d.mounts {
 		if f := d.mounts[i].folder; f != nil {
-			n += len(f.files)
+			n += f.Len()
 		}
 	}
 	return n
@@ -186,9 +171,9 @@ func (d *disk) mounted(dir string) bool {
 
 // newDisk is the disk of a container that starts, with the files of its image and of its volumes.
 func (r *Runtime) newDisk(c *Container, s *Sandbox) *disk {
-	d := &disk{own: newFolder()}
+	d := &disk{own: folder.New()}
 	for file, text := range r.files(c, s) {
-		d.own.put(file, text)
+		d.own.Put(file, text)
 	}
 	for i := range c.Mounts {
 		m := &c.Mounts[i]
@@ -198,6 +183,8 @@ func (r *Runtime) newDisk(c *Container, s *Sandbox) *disk {
 			in.folder, in.prefix = r.emptyDir(c.PodUID, m.Volume), m.SubPath
 		case m.HostPath != "":
 			in.folder, in.prefix = r.host, path.Join(m.HostPath, m.SubPath)
+		case m.Folder != nil:
+			in.folder, in.prefix = m.Folder, m.SubPath
 		}
 		d.mounts = append(d.mounts, in)
 	}
@@ -206,14 +193,14 @@ func (r *Runtime) newDisk(c *Container, s *Sandbox) *disk {
 }
 
 // emptyDir is a volume that the containers of a pod share, and keep when they start again.
-func (r *Runtime) emptyDir(podUID, volume string) *folder {
+func (r *Runtime) emptyDir(podUID, volume string) *folder.Folder {
 	of := r.empty[podUID]
 	if of == nil {
-		of = map[string]*folder{}
+		of = map[string]*folder.Folder{}
 		r.empty[podUID] = of
 	}
 	if of[volume] == nil {
-		of[volume] = newFolder()
+		of[volume] = folder.New()
 	}
 	return of[volume]
 }

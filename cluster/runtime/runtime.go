@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"kviz/cluster/folder"
 	"kviz/cluster/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
@@ -71,8 +72,8 @@ type Runtime struct {
 	pods       map[string]*podRecord // by pod UID
 	byIP       map[string]*Sandbox
 	volumes    map[string]map[string]map[string]string // files, by pod UID, volume and path
-	empty      map[string]map[string]*folder           // volumes that containers write to, by pod UID and name
-	host       *folder                                 // the node's own disk, as far as pods have written to it
+	empty      map[string]map[string]*folder.Folder    // volumes that containers write to, by pod UID and name
+	host       *folder.Folder                          // the node's own disk, as far as pods have written to it
 
 	changed func(podUID string, cause trace.ID)
 	loads   Loads
@@ -103,8 +104,8 @@ func New(k *sim.Kernel, reg *registry.Registry, cfg Config) *Runtime {
 		pods:       map[string]*podRecord{},
 		byIP:       map[string]*Sandbox{},
 		volumes:    map[string]map[string]map[string]string{},
-		empty:      map[string]map[string]*folder{},
-		host:       newFolder(),
+		empty:      map[string]map[string]*folder.Folder{},
+		host:       folder.New(),
 	}
 	r.cni = newCNI(cfg.PodCIDR)
 	for _, ref := range append([]string{pauseImage}, cfg.Images...) {

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"syscall"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"kviz/cluster/folder"
 	"kviz/cluster/sim"
 	"kviz/cluster/stdio"
 	"kviz/cluster/trace"
@@ -243,7 +243,7 @@ func (w fileWriter) Write(p []byte) (int, error) {
 	text, _ := d.read(w.path)
 	if err := d.write(w.path, text+string(p)); err != nil {
 		w.sh.fail(fmt.Errorf("write error: %w", err))
-		return 0, syscall.ENOSPC
+		return 0, err
 	}
 	return len(p), nil
 }
@@ -251,7 +251,7 @@ func (w fileWriter) Write(p []byte) (int, error) {
 // disk is the container's; of a container that has ended, an empty one.
 func (sh *shell) disk() *disk {
 	if sh.c.run == nil {
-		return &disk{own: newFolder()}
+		return &disk{own: folder.New()}
 	}
 	return sh.c.run.disk
 }

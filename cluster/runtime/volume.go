@@ -6,13 +6,17 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"kviz/cluster/folder"
 )
 
 // Mount is where a container has a volume, or one file or folder of it.
 type Mount struct {
 	Volume, Path, SubPath string
-	EmptyDir              bool   // the volume is a folder of the pod's, which its containers share
-	HostPath              string // the volume is a folder of the node's, or a file; else ""
+	EmptyDir              bool           // the volume is a folder of the pod's, which its containers share
+	HostPath              string         // the volume is a folder of the node's, or a file; else ""
+	Folder                *folder.Folder // the volume is this one, which outlives the pod; else nil
+	ReadOnly              bool           // nothing can be written there
 }
 
 // at is where a file of the volume is in the container; false if only another part of
@@ -82,9 +86,9 @@ func (c *Container) renew(volume string, changed []string, files map[string]stri
 				continue // another volume is mounted there
 			}
 			if text, there := files[name]; there {
-				c.run.disk.own.put(at, text)
+				c.run.disk.own.Put(at, text)
 			} else {
-				c.run.disk.own.remove(at)
+				c.run.disk.own.Remove(at)
 			}
 		}
 	}
