@@ -27,6 +27,13 @@ func applyAddons(t *sim.Task, servers *apiServers, pods clusterCIDR) error {
 			return err
 		}
 	}
+	for r, obj := range storageObjects() {
+		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
+		bootstrap.Created(obj, "kubeadm", now)
+		if _, err := installer.Create(t, r, "", obj); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
 	for _, cm := range addonConfigs(pods) {
 		cm.SetGroupVersionKind(client.ConfigMaps.GVK())
 		bootstrap.Created(cm, "kubeadm", now)

@@ -11,6 +11,7 @@ import (
 	"kviz/cluster/console"
 	"kviz/cluster/console/verbs"
 	"kviz/cluster/controller"
+	"kviz/cluster/csi"
 	"kviz/cluster/network"
 	"kviz/cluster/scheduler/program"
 	"kviz/cluster/sim"
@@ -43,7 +44,9 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	net := network.New(k)
 	callouts := newCallouts(k, components)
 	servers := newAPIServers(k, db, components, net, callouts)
+	driver, sidecars := csi.New(k, cfg.DataDir != "" || cfg.Remote != nil), newSidecars()
 	nodes := newNodes(k, components, servers, net, podCIDRs(cfg.Nodes), cfg.Light)
+	nodes.storage = driver
 	nodes.scheduler = program.Config{Limits: cfg.Limits}
 	servers.like = apiserver.Config{
 		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: newNotSimulated(k, servers),
@@ -60,9 +63,9 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 	asks := &expressions{stream: stream, members: !cfg.Bare}
 	c := &Cluster{
 		lifetime: life, clock: clock, breakpoints: &breakpoints{k: k, clock: clock, asks: asks},
-		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow, each, cloud),
+		faults:    newFaults(k, components, recovery{db, components, servers}, nodes, slow, each, cloud, sidecars),
 		endpoints: &endpoints{etcd: db, api: edges.api, dataDir: cfg.DataDir}, outsiders: &outsiders{k, servers},
-		kernel: k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges,
+		kernel: k, stream: stream, etcd: db, network: net, servers: servers, sched: scheduling, nodes: nodes, edges: edges, sidecars: sidecars,
 	}
 	store := etcdctl{db, recovery{db, components, servers}}
 	c.console = console.New(console.Config{
@@ -118,6 +121,7 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *control
 		panic(err) // nothing else has touched the cluster yet
 	}
 	startCloudControllerManager(t, components, c.servers, slow, cloud, cfg.Limits)
+	c.sidecars.start(t, components, c.servers, c.nodes.storage, slow)
 	startDNS(t, components, c.servers, c.network)
 	c.sched.begin(t)
 	unwatch := watchRoom(c.kernel, c.letIn)

@@ -102,6 +102,7 @@ type Cluster struct {
 	sched     *scheduling
 	nodes     *nodes
 	edges     *edges
+	sidecars  *sidecars
 	outsiders *outsiders
 	console   *console.Console
 	forked    *control.Fork // nil for a cluster that began by itself

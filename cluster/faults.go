@@ -48,7 +48,7 @@ type faults struct {
 	store     *etcd
 }
 
-func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays, each *controller.Controllers, cloud *cloudManager) *faults {
+func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nodes, queues queueDelays, each *controller.Controllers, cloud *cloudManager, sidecars *sidecars) *faults {
 	servers := store.servers
 	proofs := credentials{servers, nodes}
 	return &faults{k: k, kinds: map[string]targets{
@@ -66,7 +66,8 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"runtime":     runtimes{nodes},
 		"pod":         pods{nodes},
 		"registry":    one{"registry", registryTarget{nodes.registry}},
-	}, processes: processes{components, servers, servers.callouts, cloud}, store: store.etcd}
+		"csi-driver":  one{"csi-driver", driverTarget{nodes.storage}},
+	}, processes: processes{components, servers, servers.callouts, cloud, sidecars}, store: store.etcd}
 }
 
 // Faults is the catalogue of faults.

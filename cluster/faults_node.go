@@ -39,6 +39,7 @@ func (t nodeTarget) down(why []trace.ID, reason string) error {
 		t.n.proxy.end(why, reason)
 	}
 	t.n.runtime.PowerOff()
+	t.nodes.storage.Node(t.n.name).PowerOff()
 	return nil
 }
 

@@ -17,6 +17,7 @@ type processes struct {
 	servers  *apiServers
 	callouts *callouts
 	cloud    *cloudManager
+	sidecars *sidecars
 }
 
 func (ps processes) find(name string) (any, error) {
@@ -38,6 +39,8 @@ func (ps processes) find(name string) (any, error) {
 		return providerTarget{calledOut{p}, ps.callouts.provider}, nil
 	case m.lane.Component == trace.CompWebhook:
 		return webhookTarget{calledOut{p}, ps.callouts.webhooks, m.lane.Instance}, nil
+	case ps.sidecars.slow[name] != nil:
+		return sidecarTarget{p, ps.sidecars.slow[name]}, nil
 	default:
 		return p, nil
 	}

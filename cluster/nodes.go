@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
+	"kviz/cluster/csi"
 	"kviz/cluster/descheduler"
 	"kviz/cluster/fault"
 	"kviz/cluster/kubelet"
@@ -35,6 +36,7 @@ type nodes struct {
 	servers    *apiServers
 	network    *network.Network
 	registry   *registry.Registry // of images
+	storage    *csi.Service       // with a node service on each
 	rules      *proxy.Shared      // what every kube-proxy works out alike
 	cidr       clusterCIDR
 	light      bool           // without a kube-proxy

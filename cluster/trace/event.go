@@ -136,6 +136,7 @@ const (
 	CompProxy      = "proxy"                    // kube-proxy; instance: node
 	CompPod        = "pod"                      // a program in a pod that uses the API; instance: namespace/name
 	CompNet        = "net"                      // a packet; instance: node it is on
+	CompCSI        = "csi-driver"               // the storage driver; instance: node, of its node service
 	CompDNS        = "dns"                      // cluster DNS
 	CompRegistry   = "registry"                 // the image registry
 	CompCloud      = "cloud"                    // the cloud that the machines are in

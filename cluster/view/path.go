@@ -131,6 +131,7 @@ var stations = map[trace.Kind]bool{
 	trace.PodAdmit:        true,
 	trace.VolumesMounted:  true,
 	trace.CNICall:         true,
+	trace.CSICall:         true,
 	trace.CRICall:         true,
 	trace.RestartBackoff:  true,
 	trace.ProbeResult:     true,

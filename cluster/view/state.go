@@ -31,6 +31,7 @@ type State struct {
 	Traffic     Traffic       // of all
 	Provider    Provider
 	Balancer    Balancer
+	Storage     Storage
 
 	lanes     table[string, *Lane]
 	processes table[string, *Process]
@@ -63,6 +64,7 @@ type State struct {
 	actors      table[string, *Actor]     // by user
 
 	nodes table[string, *Node]
+	disks table[string, *StorageDisk] // of the storage driver, by id
 	flows table[uint64, *Flow]
 
 	askers  table[string, *Asker] // client \0 resource

@@ -42,6 +42,10 @@ func Target(target string) string {
 		return "the disk of the API server's audit log"
 	case "registry":
 		return "the image registry"
+	case "csi-driver":
+		return "the storage driver"
+	case "csi-provisioner", "csi-attacher", "csi-resizer":
+		return "the sidecar " + kind
 	case "oidc":
 		return "the identity provider"
 	case "kms":

@@ -40,7 +40,7 @@ func laneOf(e *trace.Event) string {
 	case trace.CompSimulation:
 		return "kviz"
 	default:
-		if c == trace.CompKCM || c == trace.CompCCM || c == trace.CompDNS || strings.HasSuffix(c, "-controller") {
+		if c == trace.CompKCM || c == trace.CompCCM || c == trace.CompDNS || strings.HasSuffix(c, "-controller") || strings.HasPrefix(c, "csi-") {
 			return "ctl"
 		}
 	}

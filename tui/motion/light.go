@@ -120,7 +120,7 @@ func process(name string) string {
 	case trace.CompKCM, trace.CompCCM, trace.CompDNS, "kcm":
 		return scene.Controllers
 	}
-	if strings.HasSuffix(name, "-controller") {
+	if strings.HasSuffix(name, "-controller") || strings.HasPrefix(name, "csi-") {
 		return scene.Controllers
 	}
 	return ""

@@ -348,7 +348,7 @@ func loops() {
 }
 
 func nodes() {
-	at("", '◉', theme.Busy, trace.PodWorker, trace.PodAdmit, trace.VolumesMounted, trace.CRICall, trace.CNICall, trace.ContainerChange)
+	at("", '◉', theme.Busy, trace.PodWorker, trace.PodAdmit, trace.VolumesMounted, trace.CRICall, trace.CNICall, trace.CSICall, trace.ContainerChange)
 	at("back-off", '◉', theme.Warn, trace.RestartBackoff)
 	on(trace.ProbeResult, func(e *trace.Event, p *trace.Probe, s *view.State) Light {
 		l := Light{From: PlaceOf(e.Lane, s), Class: Works, Glyph: '◉', Role: theme.Busy, Label: p.Probe}

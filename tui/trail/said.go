@@ -15,6 +15,7 @@ var words = map[trace.Kind][2]string{
 	trace.VolumesMounted: {"kubelet", "volumes"},
 	trace.RestartBackoff: {"kubelet", "back-off"},
 	trace.CNICall:        {"network", "address"},
+	trace.CSICall:        {"driver", "storage"},
 	trace.ProbeResult:    {"kubelet", "probe"},
 	trace.RuleChange:     {"proxy", "rules"},
 	trace.PacketEnd:      {"network", "packet"},

@@ -120,6 +120,14 @@ func describe(e *trace.Event) string {
 		return fmt.Sprintf("%s %s %s", e.Kind, p.Type, e.Object)
 	case *trace.CloudCall:
 		return strings.TrimRight(fmt.Sprintf("%s %s %s: %s", e.Kind, p.Call, p.Service, p.Result+p.Error), " ")
+	case *trace.StorageCall:
+		s := fmt.Sprintf("%s %s %s%s", e.Kind, p.Call, p.Volume, p.Name)
+		for _, part := range []string{p.Node, p.Pod, p.Result, p.Error} {
+			if part != "" {
+				s += ", " + part
+			}
+		}
+		return fmt.Sprintf("%s (%s)", s, p.Took.Round(time.Millisecond))
 	case *trace.NodeReport:
 		return fmt.Sprintf("%s %s: Ready %s taints %v %s", e.Kind, p.Node, p.Ready, p.Taints, p.Note)
 	}

@@ -145,6 +145,8 @@ func who(k trace.Kind) (string, grid.Style) {
 		return "CRI", theme.Term1
 	case trace.CNICall:
 		return "CNI", theme.Term2
+	case trace.CSICall:
+		return "CSI", theme.Term2
 	case trace.ProbeResult:
 		return "probe", theme.Term3
 	case trace.RestartBackoff:
