@@ -153,7 +153,7 @@ func (ns *nodes) addKubelet(n *node, token string) {
 			return
 		}
 		n.agent = kubelet.Start(p, n.link.Wrap(ns.servers.client(lane, authn.Node(n.name))), n.runtime,
-			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR})
+			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR, Storage: ns.storage.Node(n.name)})
 		for _, s := range shortages {
 			if message := n.short[s.condition]; message != "" {
 				n.agent.SetPressure(s.condition, message, trace.ID{})

@@ -18,7 +18,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.API, How: simulated.Absent, In: "cluster/inert",
-	What: "some kinds and fields are accepted and stored, and nothing acts on them: claims and volumes, autoscalers, ingresses, network policies, devices' drivers, and some fields of pods",
+	What: "some kinds and fields are accepted and stored, and nothing acts on them: autoscalers, ingresses, network policies, devices' drivers, and some fields of pods",
 	Seen: "the Warning to who writes such an object, the Event NotSimulated about it in kubectl describe (one for each part, at first; of many objects at once only the first 50), kviz why, the object pane",
 })
 

@@ -54,8 +54,7 @@ var Fields = []Row{
 	{What: "SecurityContext.runAsUser", So: "it counts for runAsNonRoot only; processes run as the image's user"},
 	{What: "VolumeMount.bindMountOptions", So: "nothing is mounted that they would be for"},
 	{What: "VolumeMount.mountPropagation", So: "nothing is mounted that could be passed on", Unless: []string{"None"}},
-	{What: "VolumeMount.readOnly", So: "nothing can be written to a volume anyway", Unless: []string{"true", "false"}},
-	{What: "VolumeMount.recursiveReadOnly", So: "nothing can be written to a volume anyway", Unless: []string{"Disabled"}},
+	{What: "VolumeMount.recursiveReadOnly", So: "nothing is mounted below a volume, and readOnly alone counts", Unless: []string{"Disabled"}},
 	{What: "VolumeMount.subPathExpr", So: "the whole volume is mounted"},
 
 	// Of a volume.
@@ -84,7 +83,7 @@ var Fields = []Row{
 	{What: "VolumeSource.azureFile", So: "the folder is empty"},
 	{What: "VolumeSource.cephfs", So: "the folder is empty"},
 	{What: "VolumeSource.cinder", So: "the folder is empty"},
-	{What: "VolumeSource.csi", So: "no driver runs, and the folder is empty"},
+	{What: "VolumeSource.csi", So: "the folder is empty: the storage driver has no volumes inside a pod's spec"},
 	{What: "VolumeSource.fc", So: "the folder is empty"},
 	{What: "VolumeSource.flexVolume", So: "the folder is empty"},
 	{What: "VolumeSource.flocker", So: "the folder is empty"},
@@ -94,7 +93,6 @@ var Fields = []Row{
 	{What: "VolumeSource.image", So: "the folder is empty"},
 	{What: "VolumeSource.iscsi", Only: scheduler, So: "the folder is empty"},
 	{What: "VolumeSource.nfs", So: "the folder is empty"},
-	{What: "VolumeSource.persistentVolumeClaim", Only: scheduler, So: "the pod waits until the claim is bound, and then runs without the volume"},
 	{What: "VolumeSource.photonPersistentDisk", So: "the folder is empty"},
 	{What: "VolumeSource.portworxVolume", So: "the folder is empty"},
 	{What: "VolumeSource.quobyte", So: "the folder is empty"},

@@ -126,6 +126,7 @@ kubelet
 	LocalObjectReference: name
 	ObjectFieldSelector: fieldPath
 	Pod: spec
+	PersistentVolumeClaimVolumeSource: claimName readOnly
 	PodReadinessGate: conditionType
 	PodSecurityContext: runAsNonRoot
 	PodSpec: volumes initContainers containers restartPolicy terminationGracePeriodSeconds serviceAccountName hostNetwork securityContext readinessGates overhead
@@ -143,9 +144,9 @@ kubelet
 	SleepAction: seconds
 	TCPSocketAction: port host
 	Volume: name
-	VolumeMount: name mountPath subPath
+	VolumeMount: name mountPath subPath readOnly
 	VolumeProjection: secret downwardAPI configMap serviceAccountToken
-	VolumeSource: secret downwardAPI configMap projected emptyDir hostPath
+	VolumeSource: secret downwardAPI configMap projected emptyDir hostPath persistentVolumeClaim
 proxy
 	ClientIPConfig: timeoutSeconds
 	ServicePort: name protocol port nodePort

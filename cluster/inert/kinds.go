@@ -5,8 +5,6 @@ const scheduler = "the scheduler"
 // Kinds are those whose objects are stored and looked at, and nothing else, or that only
 // one component acts on.
 var Kinds = []Row{
-	{What: "CSIDriver.storage.k8s.io", Only: scheduler, So: "no volume is mounted through a driver"},
-	{What: "CSINode.storage.k8s.io", Only: scheduler, So: "no driver runs on a node"},
 	{What: "CSIStorageCapacity.storage.k8s.io", Only: scheduler, So: "no driver makes volumes where it says that there is room"},
 	{What: "ClusterTrustBundle.certificates.k8s.io", So: "no pod mounts it"},
 	{What: "DeviceClass.resource.k8s.io", Only: scheduler, So: "no driver gets a device ready for a pod"},
@@ -17,9 +15,7 @@ var Kinds = []Row{
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
 	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and controller/resourceclaim", So: "no driver gets its devices ready"},
 	{What: "ResourceSlice.resource.k8s.io", Only: scheduler, So: "no driver is behind its devices"},
-	{What: "StorageClass.storage.k8s.io", Only: scheduler, So: "no provisioner runs, so claims of it get no volume"},
 	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored again"},
-	{What: "VolumeAttachment.storage.k8s.io", Only: scheduler, So: "nothing is attached to the node"},
 	{What: "VolumeAttributesClass.storage.k8s.io", So: "no driver changes a volume"},
 }
 

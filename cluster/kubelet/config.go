@@ -30,6 +30,9 @@ func (w *worker) containerConfig(t *sim.Task, c *corev1.Container, rs runtime.Po
 	}
 	cfg = Describe(w.pod, c, init)
 	cfg.Attempt, cfg.Hash, cfg.Env, cfg.OnRead = attempt, hashOf(c), env, w.readLater(c)
+	for i := range cfg.Mounts {
+		w.placed(&cfg.Mounts[i])
+	}
 	cfg.Command, cfg.Args = expandAll(c.Command, env), expandAll(c.Args, env)
 	cfg.Stdin, cfg.StdinOnce, cfg.TTY = c.Stdin, c.StdinOnce, c.TTY
 	cfg.MessagePath = c.TerminationMessagePath
@@ -67,7 +70,7 @@ func mounts(pod *corev1.Pod, c *corev1.Container) []runtime.Mount {
 	}
 	var all []runtime.Mount
 	for _, m := range c.VolumeMounts {
-		of := runtime.Mount{Volume: m.Name, Path: path.Clean(m.MountPath), SubPath: m.SubPath}
+		of := runtime.Mount{Volume: m.Name, Path: path.Clean(m.MountPath), SubPath: m.SubPath, ReadOnly: m.ReadOnly}
 		if v := volumes[m.Name]; v != nil && v.EmptyDir != nil {
 			of.EmptyDir = true
 		} else if v != nil && v.HostPath != nil {

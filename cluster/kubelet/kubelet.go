@@ -8,7 +8,7 @@
 // (package runtime), which outlives the kubelet; a restarted kubelet finds them
 // there.
 //
-// Simplified: no cgroups, eviction, static pods, device or volume plugins; a pod's token is
+// Simplified: no cgroups, eviction, static pods, device plugins, or volume plugins other than that of CSI; a pod's token is
 // requested when it is first read (token.go). Start reading at sync.go (syncPod), then
 // worker.go; DESIGN.md has the whole picture.
 package kubelet
@@ -33,7 +33,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Nodes, How: simulated.Absent,
-	What: "cgroups, eviction, static pods, device and volume plugins",
+	What: "cgroups, eviction, static pods, device plugins, and volume plugins other than that of CSI",
 })
 
 var _ = simulated.Say(simulated.Statement{
@@ -57,6 +57,9 @@ type Config struct {
 
 	Labels map[string]string // added to the usual ones
 	Taints []corev1.Taint    // --register-with-taints
+
+	// Storage is the storage driver on the node; nil: there is none.
+	Storage NodeService
 
 	// Quiet leaves out the Events that only say that all is well (Pulled,
 	// Created, Started …): for nodes by the thousand.
@@ -97,6 +100,7 @@ type Kubelet struct {
 	statuses statusQueue
 	node     nodeState
 	configs  map[string]*watched // by resource, namespace and name
+	volumes  volumeManager
 }
 
 // Start starts a kubelet as tasks of p, whose lane is {kubelet, node}. Killing p
@@ -118,6 +122,7 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 	kl.rec = record.New(p, throttle.New(p, p.Lane, c, "events", eventLimits), "kubelet")
 	kl.relist.init(kl)
 	kl.node.init(kl)
+	kl.volumes.init(kl)
 	rt.OnChange(kl.runtimeChanged)
 	rt.OnRead(kl.fill)
 	p.Go("node", kl.registerNode)
@@ -192,6 +197,7 @@ func (kl *Kubelet) killOrphans(t *sim.Task) {
 		kl.workers[s.PodUID] = w
 		w.removed(pod, kl.p.Began())
 	}
+	kl.volumes.left(t)
 }
 
 // after runs fn as a task of the kubelet when d has passed, if the kubelet still

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kviz/cluster/client"
+	"kviz/cluster/csi"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -85,9 +87,13 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	n := &kl.node
 	t.SetCauses(kl.p.Began())
 	delay := 100 * time.Millisecond
+	annotations := map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
+	if kl.cfg.Storage != nil {
+		annotations[annNodeID] = fmt.Sprintf("{%q:%q}", csi.Name, kl.cfg.Node)
+	}
 	for {
 		node := &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Labels: n.labels, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}},
+			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Labels: n.labels, Annotations: annotations},
 			Spec:       corev1.NodeSpec{PodCIDR: kl.cfg.PodCIDR, PodCIDRs: []string{kl.cfg.PodCIDR}, Taints: kl.cfg.Taints},
 			Status:     n.status(t.Now()),
 		}
@@ -112,6 +118,7 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 		n.update(t, "registered")
 	}
 	n.renewLease(t)
+	kl.p.Go("csinode", kl.registerDriver)
 	// Everything from here on is timers: spread, so that a thousand nodes do
 	// not speak at once.
 	kl.every(statusUpdate, 0.04, func() { n.check("status", trace.ID{}) })
@@ -187,6 +194,7 @@ func (n *nodeState) status(now time.Time) corev1.NodeStatus {
 		s.Images = append(s.Images, corev1.ContainerImage{Names: []string{repo + "@" + img.Digest, img.Name}, SizeBytes: img.Size})
 	}
 	s.Conditions = n.conditions(now)
+	s.VolumesInUse = kl.volumes.inUse()
 	return s
 }
 
@@ -301,6 +309,7 @@ func (n *nodeState) update(t *sim.Task, what string) {
 		return
 	}
 	n.written, n.reported = s, max(t.Elapsed(), 1)
+	n.kl.volumes.reported(s.VolumesInUse)
 	if ready.Status != n.ready {
 		if ready.Status == corev1.ConditionTrue {
 			n.kl.event2(t, node(n.kl.cfg.Node, n.uid), corev1.EventTypeNormal, "NodeReady", fmt.Sprintf("Node %s status is now: NodeReady", n.kl.cfg.Node))
@@ -357,7 +366,7 @@ func report(name string, cs []corev1.NodeCondition, note string) *trace.NodeRepo
 // sameNodeStatus compares all but the heartbeats.
 func sameNodeStatus(a, b *corev1.NodeStatus) bool {
 	return sameConditions(a.Conditions, b.Conditions) && equality.Semantic.DeepEqual(a.Images, b.Images) &&
-		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) && equality.Semantic.DeepEqual(a.Addresses, b.Addresses)
+		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) && slices.Equal(a.VolumesInUse, b.VolumesInUse) && equality.Semantic.DeepEqual(a.Addresses, b.Addresses)
 }
 
 func onlyImages(a, b *corev1.NodeStatus) bool { return sameConditions(a.Conditions, b.Conditions) }
@@ -389,6 +398,9 @@ func nodePatch(old, s *corev1.NodeStatus) []byte {
 	}
 	if !equality.Semantic.DeepEqual(old.Addresses, s.Addresses) {
 		d["addresses"] = s.Addresses
+	}
+	if !slices.Equal(old.VolumesInUse, s.VolumesInUse) {
+		d["volumesInUse"] = s.VolumesInUse
 	}
 	if old.NodeInfo != s.NodeInfo {
 		d["nodeInfo"], d["daemonEndpoints"] = s.NodeInfo, s.DaemonEndpoints

@@ -60,8 +60,12 @@ const (
 // cannot be renewed then stays as it is, and the pod goes on.
 func (w *worker) mountVolumes(t *sim.Task) error {
 	w.refreshTokens(t)
+	w.expandClaims(t)
 	if w.mounted && !hasRenewed(w.pod) {
 		return nil
+	}
+	if err := w.wantClaims(t); err != nil {
+		return err
 	}
 	var names []string
 	var failed error
@@ -91,6 +95,9 @@ func (w *worker) mountVolumes(t *sim.Task) error {
 	if w.mounted {
 		return nil
 	}
+	if err := w.mountClaims(t); err != nil {
+		return err
+	}
 	w.mounted = true
 	if len(names) > 0 {
 		t.Sleep(mountTime)
@@ -103,6 +110,8 @@ func (w *worker) mountVolumes(t *sim.Task) error {
 }
 
 func (w *worker) unmountVolumes(t *sim.Task) {
+	w.kl.volumes.release(t, w.uid, w.key())
+	w.claims = nil
 	w.kl.rt.RemoveVolumes(w.uid)
 	clear(w.contents)
 	if w.mounted {

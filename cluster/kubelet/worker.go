@@ -50,6 +50,8 @@ type worker struct {
 	grace      int64
 	killing    bool
 	mounted    bool
+	claims     []*claimed // what the pod's claims are bound to, once it is known
+	larger     bool       // a claim's disk has become larger
 	mountFails int
 	mountRetry time.Duration                             // until volumes that could not be renewed are tried again; 0 if all were
 	contents   map[string][]string                       // versions of what volumes were last written from, by name
@@ -144,6 +146,7 @@ func graceOf(pod *corev1.Pod) int64 {
 func (w *worker) terminate(grace int64, why trace.ID, reason string) {
 	if w.phase == syncing {
 		w.phase, w.grace = terminating, grace
+		w.kl.volumes.changed.Broadcast() // it may wait for one
 		w.wake(reason, why)
 		return
 	}
