@@ -80,6 +80,8 @@ type Controller struct {
 	reports    reports
 	// known are the volumes by the names of their VolumeAttachments.
 	known map[string]name
+	// populated are the revisions of the nodes that populate has seen, which the handlers hear of again.
+	populated map[string]string
 
 	loop *reconcile.Loop // volumes
 	pvcs *reconcile.Loop
@@ -89,7 +91,8 @@ type Controller struct {
 func New(env *reconcile.Env) *Controller {
 	env.Workers = 1 // upstream's reconciler is one goroutine
 	return &Controller{
-		Env: env, desired: newDesired(), actual: newActual(), operations: operations{}, reports: reports{}, known: map[string]name{},
+		Env: env, desired: newDesired(), actual: newActual(), operations: operations{}, reports: reports{},
+		known: map[string]name{}, populated: map[string]string{},
 	}
 }
 

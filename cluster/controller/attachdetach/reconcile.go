@@ -33,7 +33,7 @@ func (c *Controller) sync(run *reconcile.Run) error {
 			errs = append(errs, c.detach(run, volume, node))
 		}
 	}
-	for _, node := range c.desired.nodesOf(volume) {
+	for _, node := range c.inTurn(volume) {
 		if w := c.desired.volumes[volume][node]; w != nil {
 			c.attach(run, volume, node, w)
 		}
@@ -41,6 +41,22 @@ func (c *Controller) sync(run *reconcile.Run) error {
 	errs = append(errs, c.writeAll(run))
 	c.forget(volume)
 	return errors.Join(errs...)
+}
+
+// inTurn are the nodes on which a volume is wanted. If only one can have it and the last try
+// failed, the one after that node comes first: a node that always fails must not keep the others
+// out (upstream goes through a map).
+func (c *Controller) inTurn(volume name) []string {
+	nodes := c.desired.nodesOf(volume)
+	op := c.operations.find(volume, "")
+	if op == nil || op.key != "" || op.pending || len(nodes) < 2 {
+		return nodes
+	}
+	i, found := slices.BinarySearch(nodes, op.node)
+	if found {
+		i++
+	}
+	return slices.Concat(nodes[i:], nodes[:i])
 }
 
 // verify notes the attachments that somebody has taken away (GenerateVolumesAreAttachedFunc, which

@@ -25,6 +25,7 @@ func (c *Controller) populate(t *sim.Task) {
 		if _, managed := node.Annotations[managedAnnotation]; managed {
 			c.desired.manage(node.Name)
 		}
+		c.populated[node.Name] = node.ResourceVersion
 	}
 	c.populateUncertain()
 	for _, obj := range c.pods.List() {
@@ -120,6 +121,11 @@ func rest(list []corev1.ContainerStatus) bool {
 // nodeCame takes in a new node: what was said of one of its name is gone with that
 // (nodeAdd).
 func (c *Controller) nodeCame(t *sim.Task, node *corev1.Node) {
+	known := c.populated[node.Name] == node.ResourceVersion
+	delete(c.populated, node.Name)
+	if known {
+		return // what it says is older than what may be attached since: it is mounted, as far as we know
+	}
 	c.nodeChanged(t, nil, node)
 	if volumes := c.actual.onNode(node.Name); c.reports.again(node.Name) && len(volumes) > 0 {
 		c.look(t, volumes[0])
