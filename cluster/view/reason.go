@@ -40,6 +40,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).podOfJob,
 	(*State).claimOfSet,
 	(*State).withoutBalancer,
+	(*State).volumeAttachment,
 	(*State).withoutEndpoints,
 	(*State).rollout,
 	(*State).replicaSets,

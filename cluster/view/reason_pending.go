@@ -105,6 +105,9 @@ func (s *State) podUnready(o *Object) *Reason {
 		a.From = append(a.From, Keeper{What: p.Name, Why: p.Reason, Event: p.Event})
 		return a
 	}
+	if a := s.attaching(o, pod, is); a != nil {
+		return a
+	}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		var from []Keeper
 		for _, c := range list {

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func standingWith(t *testing.T, since []*trace.Event, objects ...runtime.Object)
 			t.Fatal(err)
 		}
 		m := o.(metav1.Object)
-		if m.GetNamespace() == "" && kinds[0].Kind != "Node" {
+		if cluster := []string{"Node", "PersistentVolume", "VolumeAttachment"}; m.GetNamespace() == "" && !slices.Contains(cluster, kinds[0].Kind) {
 			m.SetNamespace("demo")
 		}
 		if m.GetUID() == "" {
