@@ -31,6 +31,7 @@ import (
 	"kviz/cluster/controller/statefulset"
 	"kviz/cluster/controller/storageprotection"
 	"kviz/cluster/controller/tainteviction"
+	"kviz/cluster/controller/ttl"
 	"kviz/cluster/controller/ttlafterfinished"
 )
 
@@ -84,6 +85,7 @@ func all(cfg Config) []descriptor {
 		of(resourceclaim.Name, resourceclaim.Source, resourceclaim.New),
 		of(bootstrap.CleanerName, bootstrap.CleanerName, bootstrap.NewCleaner),
 		of(bootstrap.SignerName, bootstrap.SignerName, bootstrap.NewSigner),
+		of(ttl.Name, ttl.Name, ttl.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
 	}
