@@ -16,6 +16,7 @@ import (
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/resourceclaim"
+	"kviz/cluster/controller/serviceaccounttoken"
 	"kviz/cluster/controller/servicecidr"
 	"kviz/cluster/controller/servicelb"
 	"kviz/cluster/controller/storageprotection"
@@ -33,10 +34,13 @@ func startControllerManager(t *sim.Task, components *components, servers *apiSer
 	manager.start = func(p *sim.Process) {
 		authority := servers.first.Authenticators().Authority
 		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: authority.PEM(), Sign: authority.Sign, Around: slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
+			RootCA: authority.PEM(), Sign: authority.Sign, SignToken: servers.first.OpenID().Keys.SignSecret, Around: slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {
+				if name == serviceaccounttoken.Name { // it makes the others' tokens, upstream
+					return servers.client(trace.Lane{Component: name}, authn.Component("kube-controller-manager"))
+				}
 				return servers.client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
 			},
 		})

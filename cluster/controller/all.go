@@ -27,6 +27,7 @@ import (
 	"kviz/cluster/controller/resourcequota"
 	"kviz/cluster/controller/rootca"
 	"kviz/cluster/controller/serviceaccount"
+	"kviz/cluster/controller/serviceaccounttoken"
 	"kviz/cluster/controller/servicecidr"
 	"kviz/cluster/controller/statefulset"
 	"kviz/cluster/controller/storageprotection"
@@ -88,6 +89,11 @@ func all(cfg Config) []descriptor {
 		of(ttl.Name, ttl.Name, ttl.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
+	}
+	if cfg.SignToken != nil {
+		list = append(list, of(serviceaccounttoken.Name, serviceaccounttoken.Name, func(e *reconcile.Env) *serviceaccounttoken.Controller {
+			return serviceaccounttoken.New(e, cfg.SignToken, cfg.RootCA)
+		}))
 	}
 	if cfg.Sign != nil {
 		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))

@@ -26,6 +26,7 @@ import (
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/reconcile"
+	"kviz/cluster/controller/serviceaccounttoken"
 	"kviz/cluster/informer"
 	"kviz/cluster/leaderelection"
 	"kviz/cluster/record"
@@ -63,6 +64,9 @@ type Config struct {
 	// RootCA is the certificate published as ConfigMap kube-root-ca.crt in
 	// each namespace.
 	RootCA string
+	// SignToken signs the token of a Secret of type kubernetes.io/service-account-token
+	// (--service-account-private-key-file); nil: such Secrets stay without.
+	SignToken serviceaccounttoken.Sign
 	// Sign signs what CertificateSigningRequests ask for with the cluster's authority
 	// (--cluster-signing-key-file); nil: nothing is signed.
 	Sign certificates.Sign
