@@ -49,8 +49,8 @@ func (s *State) Budgets(namespace string) (all []*Budget) {
 	return all
 }
 
-// budgetsOf are those that count a pod.
-func (s *State) budgetsOf(pod *corev1.Pod) (all []*Budget) {
+// BudgetsOf are those that count a pod.
+func (s *State) BudgetsOf(pod *corev1.Pod) (all []*Budget) {
 	s.EachObject("poddisruptionbudgets", pod.Namespace, func(o *Object) bool {
 		if v, ok := o.Value.(*policyv1.PodDisruptionBudget); ok && counts(v, pod) {
 			all = append(all, s.Budget(o))
@@ -181,12 +181,12 @@ func (b *Budget) Pods(s *State) (from []Keeper) {
 		} else if pod.DeletionTimestamp == nil && !podReady(pod) {
 			also = b.unhealthy(pod)
 		}
-		if n := len(s.budgetsOf(pod)); n > 1 {
+		if n := len(s.BudgetsOf(pod)); n > 1 {
 			also += tail("; ", fmt.Sprintf("%d budgets count it, so its eviction is refused", n))
 		}
 		k := s.podLine(p, pod, also)
 		if r := s.RefusalsOf(p); r != nil && pod.DeletionTimestamp == nil {
-			k.Why += "; its eviction was " + r.says(s)
+			k.Why += "; its eviction was " + r.Says(s)
 			k.Event = r.Last.Event
 		}
 		k.Good = k.Good && !noted

@@ -88,8 +88,8 @@ func (s *State) RefusalsOf(pod *Object) *Refusals {
 	return &r
 }
 
-// says is "refused 3 times to kubectl, last 4 s ago: Cannot evict pod as …".
-func (r *Refusals) says(s *State) string {
+// Says is "refused 3 times to kubectl, last 4 s ago: Cannot evict pod as …".
+func (r *Refusals) Says(s *State) string {
 	return fmt.Sprintf("refused %s to %s, last %s ago: %s", times(r.N), r.Last.by(), seconds(s.At-r.Last.At), strings.TrimSuffix(r.Last.Message, "."))
 }
 
@@ -103,8 +103,8 @@ func (s *State) evictionRefused(o *Object) *Reason {
 	if r == nil {
 		return nil
 	}
-	a := &Reason{Says: fmt.Sprintf("The eviction of %s was %s", o.Ref, r.says(s))}
-	budgets := s.budgetsOf(pod)
+	a := &Reason{Says: fmt.Sprintf("The eviction of %s was %s", o.Ref, r.Says(s))}
+	budgets := s.BudgetsOf(pod)
 	for _, b := range budgets {
 		k := Keeper{What: b.Of.String(), Why: b.Says, Good: b.Allowed > 0, Ref: b.Of, Event: b.Changed}
 		if len(budgets) == 1 && k.Good {
@@ -131,8 +131,8 @@ func (s *State) drained(o *Object) *Reason {
 			return true
 		}
 		if r := s.RefusalsOf(p); r != nil && !p.Deleting() {
-			why := r.says(s)
-			for _, b := range s.budgetsOf(pod) {
+			why := r.Says(s)
+			for _, b := range s.BudgetsOf(pod) {
 				why += "; " + b.Of.String() + ": " + b.Says
 			}
 			kept = append(kept, Keeper{What: "pod " + p.Ref.Key(), Why: why, Ref: p.Ref, Event: r.Last.Event})

@@ -154,3 +154,15 @@ func TestOnTheStage(t *testing.T) {
 		}
 	}
 }
+
+// What a budget allows and why, and what its pods count for; and of a pod which budget an eviction of it asks.
+func TestBudget(t *testing.T) {
+	h := tuitest.Guarded().History()
+	for _, size := range [][2]int{{78, 22}, {118, 38}, {158, 43}} {
+		for name, ref := range map[string]trace.Ref{"budget": {APIVersion: "policy/v1", Kind: "PodDisruptionBudget", Namespace: "demo", Name: "shop"}, "guarded": tuitest.Ref("Pod", "demo", "shop-a")} {
+			p := New()
+			p.Show(ref)
+			tuitest.Golden(t, fmt.Sprintf("%s-%d", name, size[0]), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), size[0], size[1])))
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kviz/cluster/trace"
@@ -137,6 +138,10 @@ func conditions(v runtime.Object) []condition {
 	case *appsv1.Deployment:
 		for _, c := range v.Status.Conditions {
 			out = append(out, condition{string(c.Type), string(c.Status), c.Reason, c.Message})
+		}
+	case *policyv1.PodDisruptionBudget:
+		for _, c := range v.Status.Conditions {
+			out = append(out, condition{c.Type, string(c.Status), c.Reason, c.Message})
 		}
 	case *batchv1.Job:
 		for _, c := range v.Status.Conditions {

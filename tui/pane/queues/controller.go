@@ -34,6 +34,7 @@ func drawOne(s *pane.Sheet, f *pane.Frame, r *row) {
 		y = drawNews(s, f, y, q, view.Manager(r.name))
 		y = drawQueue(s, f, y, q)
 	}
+	y = drawBudgets(s, f, y, r)
 	y = drawPasts(s, f, y, r)
 	drawWritten(s, f, y, r.name)
 }

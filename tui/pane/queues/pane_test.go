@@ -345,3 +345,14 @@ func TestClients(t *testing.T) {
 	show("do queues.part", "do queues.part")
 	tuitest.Golden(t, "clients", out.String())
 }
+
+// The disruption controller has the sum of each budget in a line.
+func TestBudgets(t *testing.T) {
+	h := tuitest.Guarded().History()
+	for _, size := range [][2]int{{78, 12}, {118, 12}} {
+		p := New()
+		p.ShowView("controllers")
+		p.one = "disruption-controller"
+		tuitest.Golden(t, fmt.Sprintf("budgets-%d", size[0]), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), size[0], size[1])))
+	}
+}

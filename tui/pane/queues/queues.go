@@ -29,7 +29,7 @@ type Queues struct {
 
 var about = pane.Info{
 	Name: "queues", Title: "Work queues",
-	Kinds: []string{"act", "actor", "back", "client", "controller", "controller-manager", "done", "informer", "key", "kubeevent", "lease", "owner", "process", "queue", "run"},
+	Kinds: []string{"act", "actor", "back", "budget", "client", "controller", "controller-manager", "done", "informer", "key", "kubeevent", "lease", "owner", "process", "queue", "run"},
 	Means: "Controllers do not act on events, they act on keys: a watch event puts the object's key into a queue, a worker " +
 		"takes it, compares spec and status, and acts. A key that is already waiting is merged, a key that a worker has " +
 		"is marked dirty and goes round again, and a failed key comes back after a back-off that doubles. What a worker reads is " +
