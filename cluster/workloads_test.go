@@ -11,11 +11,12 @@ import (
 	"kviz/raftstore/steady"
 )
 
-// workloadsVary is what chance calls the pods of Jobs and DaemonSets, and when a CronJob's Jobs were due.
+// workloadsVary is what chance calls the pods of Jobs and DaemonSets and the disks of claims, and when a CronJob's Jobs were due.
 var workloadsVary = []varies{
 	{regexp.MustCompile(`(\b[a-z]+-2[0-9]{7})\b`), "JOB"},
 	{regexp.MustCompile(`\b(logs|disks|driver|careful|steady|squares|batch|fill|work|strict|flaky|again|later|slow|tidy|by-hand|long)-[b-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\b(shards|leader|tests)-([0-9]+)-[b-z0-9]{5}\b`), "$1-$2-xxxxx"},
+	{regexp.MustCompile(`\bpvc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "pvc-UID"},
 	{regexp.MustCompile(`\bJOB-[b-z0-9]{5}\b`), "JOB-xxxxx"},
 }
 
