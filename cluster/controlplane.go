@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"kviz/assets"
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
@@ -14,6 +15,7 @@ import (
 	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/horizontalpodautoscaler"
 	"kviz/cluster/controller/persistentvolume"
+	"kviz/cluster/controller/policystatus"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/resourceclaim"
 	"kviz/cluster/controller/serviceaccounttoken"
@@ -34,7 +36,7 @@ func startControllerManager(t *sim.Task, components *components, servers *apiSer
 	manager.start = func(p *sim.Process) {
 		authority := servers.first.Authenticators().Authority
 		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: authority.PEM(), Sign: authority.Sign, SignToken: servers.first.OpenID().Keys.SignSecret, Around: slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
+			RootCA: authority.PEM(), Sign: authority.Sign, SignToken: servers.first.OpenID().Keys.SignSecret, CheckTypes: policystatus.NewChecker(assets.Documents()).Check, Around: slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {

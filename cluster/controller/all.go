@@ -21,6 +21,7 @@ import (
 	"kviz/cluster/controller/nodelifecycle"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/podgc"
+	"kviz/cluster/controller/policystatus"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/resourceclaim"
@@ -89,6 +90,9 @@ func all(cfg Config) []descriptor {
 		of(ttl.Name, ttl.Name, ttl.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
+	}
+	if cfg.CheckTypes != nil {
+		list = append(list, of(policystatus.Name, policystatus.Name, func(e *reconcile.Env) *policystatus.Controller { return policystatus.New(e, cfg.CheckTypes) }))
 	}
 	if cfg.SignToken != nil {
 		list = append(list, of(serviceaccounttoken.Name, serviceaccounttoken.Name, func(e *reconcile.Env) *serviceaccounttoken.Controller {

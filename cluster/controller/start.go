@@ -25,6 +25,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/policystatus"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/serviceaccounttoken"
 	"kviz/cluster/informer"
@@ -64,6 +65,9 @@ type Config struct {
 	// RootCA is the certificate published as ConfigMap kube-root-ca.crt in
 	// each namespace.
 	RootCA string
+	// CheckTypes finds wrong types in the expressions of a ValidatingAdmissionPolicy; nil:
+	// nobody does.
+	CheckTypes policystatus.Check
 	// SignToken signs the token of a Secret of type kubernetes.io/service-account-token
 	// (--service-account-private-key-file); nil: such Secrets stay without.
 	SignToken serviceaccounttoken.Sign
