@@ -113,7 +113,7 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *control
 	c.servers.startPeers(t, cfg.Servers)
 	components := c.servers.components
 	if !cfg.without(trace.CompKCM) {
-		startControllerManager(t, components, c.servers, slow, each, cfg.Limits)
+		startControllerManager(t, components, c.servers, slow, each, c.nodes.cidr, cfg.Limits)
 	}
 	if err := applyAddons(t, c.servers, c.nodes.cidr); isNoSpace(err) {
 		t.Process().Go("addons", func(t *sim.Task) { c.applyAddonsWhenRoom(t) })

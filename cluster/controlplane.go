@@ -14,6 +14,7 @@ import (
 	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/horizontalpodautoscaler"
+	"kviz/cluster/controller/nodeipam"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/policystatus"
 	"kviz/cluster/controller/replicaset"
@@ -30,13 +31,16 @@ import (
 
 // startControllerManager starts kube-controller-manager, the runs of whose queues a fault
 // can make slower, and whose controllers it can end one by one.
-func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, each *controller.Controllers, limits throttle.Limits) {
+func startControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, each *controller.Controllers, pods clusterCIDR, limits throttle.Limits) {
 	lane := trace.Lane{Component: trace.CompKCM}
 	manager := components.add("controller-manager", lane, nil)
 	manager.start = func(p *sim.Process) {
 		authority := servers.first.Authenticators().Authority
 		controller.Start(p, servers.client(lane, authn.Component("kube-controller-manager")), controller.Config{
-			RootCA: authority.PEM(), Sign: authority.Sign, SignToken: servers.first.OpenID().Keys.SignSecret, CheckTypes: policystatus.NewChecker(assets.Documents()).Check, Around: slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
+			RootCA: authority.PEM(), Sign: authority.Sign, SignToken: servers.first.OpenID().Keys.SignSecret,
+			CheckTypes: policystatus.NewChecker(assets.Documents()).Check,
+			PodRanges:  nodeipam.Config{Cluster: pods.Prefix, Mask: nodeMask, First: firstPods},
+			Around:     slow.around, Controllers: each, Limits: limits, Exit: manager.exit,
 			// Each controller has a ServiceAccount of its own, with the rights of its
 			// bootstrap role (kube-controller-manager --use-service-account-credentials).
 			ClientFor: func(name string) client.Interface {
@@ -101,7 +105,7 @@ func serviceAccount(controller string) string {
 		return "pvc-protection-controller"
 	case storageprotection.VolumesName:
 		return "pv-protection-controller"
-	case "node-lifecycle-controller", "taint-eviction-controller":
+	case "node-lifecycle-controller", "taint-eviction-controller", nodeipam.Name:
 		return "node-controller"
 	case servicelb.Name:
 		return servicelb.Source

@@ -58,9 +58,6 @@ func (ns *nodes) Join(t *sim.Task, token string) (string, error) {
 	if ns.servers.first == nil {
 		return "", errNoServer
 	}
-	if len(ns.list) >= ns.cidr.nodes() {
-		return "", fmt.Errorf("there are %d nodes: no /%d of the cluster CIDR %s is left for the pods of another (kube-controller-manager's CIDRNotAvailable)", len(ns.list), nodeMask, ns.cidr)
-	}
 	n := ns.add(t, token)
 	for end := t.Elapsed() + joinLimit; n.join != nil; t.Sleep(joinPoll) {
 		if t.Elapsed() < end {

@@ -17,3 +17,31 @@ func TestLoadBalancers(t *testing.T) {
 		golden(t, "loadbalancers", typed(t, c, "testdata/loadbalancers.txt", varying))
 	})
 }
+
+// What the cloud has made, and what was done to it, is part of a run: at any event of it the fork
+// has what the run had.
+func TestLoadBalancersInAFork(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 3, Bare: true, Demand: true})
+		run(t, c, `
+kubectl create deployment web --image=nginx:1.27
+kubectl expose deployment web --port=80 --type=LoadBalancer
+sleep 2
+kviz fault slow cloud 5s
+sleep 8
+kviz fault fast cloud
+kubectl wait --for=jsonpath='{.status.loadBalancer.ingress[0].ip}' service/web --timeout=1m
+kubectl wait --for=condition=Available deploy/web --timeout=1m
+on outside curl -sS -m 3 http://203.0.113.1/
+kviz fault restart cloud-controller-manager
+sleep 40
+kubectl delete service web
+`)
+		events := past(t, c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		tryForks(t, events)
+	})
+}

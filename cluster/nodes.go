@@ -62,7 +62,7 @@ var (
 // processes on it.
 type node struct {
 	name    string
-	podCIDR string
+	podCIDR string // "" while the network plugin has no addresses to hand out
 	link    *fault.Link
 	runtime *runtime.Runtime
 	net     *network.Node
@@ -89,7 +89,10 @@ func (ns *nodes) powerOn(t *sim.Task, count int) {
 // already, but where there is a bootstrap token to ask for one.
 func (ns *nodes) add(t *sim.Task, token string) *node {
 	i := len(ns.list) + 1
-	n := &node{name: fmt.Sprintf("node-%d", i), podCIDR: ns.cidr.node(i).String(), short: map[corev1.NodeConditionType]string{}}
+	n := &node{name: fmt.Sprintf("node-%d", i), short: map[corev1.NodeConditionType]string{}}
+	if token == "" {
+		n.podCIDR = ns.cidr.node(i).String() // from when the cluster was made
+	}
 	n.link = fault.NewLink(n.name)
 	n.runtime = ns.newRuntime(n)
 	n.net = ns.network.AddNode(n.name, nodeAddress(i), n.podCIDR, n.runtime)
@@ -153,13 +156,21 @@ func (ns *nodes) addKubelet(n *node, token string) {
 			return
 		}
 		n.agent = kubelet.Start(p, n.link.Wrap(ns.servers.client(lane, authn.Node(n.name))), n.runtime,
-			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR, Storage: ns.storage.Node(n.name)})
+			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR, PodCIDRGiven: n.setPodCIDR, Storage: ns.storage.Node(n.name)})
 		for _, s := range shortages {
 			if message := n.short[s.condition]; message != "" {
 				n.agent.SetPressure(s.condition, message, trace.ID{})
 			}
 		}
 	})
+}
+
+// setPodCIDR configures the node's network plugin with the addresses that the Node now says its
+// pods have. The configuration is a file of the machine: the next kubelet finds it.
+func (n *node) setPodCIDR(cidr string) {
+	n.podCIDR = cidr
+	n.net.SetPodCIDR(cidr)
+	n.runtime.SetPodCIDR(cidr)
 }
 
 func (ns *nodes) addProxy(n *node) {

@@ -30,11 +30,8 @@ func podCIDRs(nodes int) clusterCIDR {
 	return clusterCIDR{netip.PrefixFrom(firstPods, bits).Masked()}
 }
 
-// nodes is how many nodes it has a range for. The one with the number 0 is left to the
-// control plane's machine.
-func (c clusterCIDR) nodes() int { return 1<<(nodeMask-c.Bits()) - 1 }
-
-// node is the range of node number i, from 1: i ranges after firstPods, and
+// node is the range that node number i of a new cluster has, from 1: i ranges after firstPods (that
+// one is left to the control plane's machine), and
 // round from the end of the cluster's to its beginning, so that a node has the same
 // range in a cluster that is a little larger.
 func (c clusterCIDR) node(i int) netip.Prefix {

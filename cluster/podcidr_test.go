@@ -67,3 +67,13 @@ func TestNodesHaveAddressesOfTheirOwn(t *testing.T) {
 		seen[cluster.NodeAddress(i)] = true
 	}
 }
+
+// The node IPAM controller gives a node that joins its range. While it is stopped the node has
+// none, is not Ready, and its pods wait: testdata/podcidrs.txt.
+func TestANodeWaitsForItsRange(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 4, Bare: true})
+		golden(t, "podcidrs", typed(t, c, "testdata/podcidrs.txt", varying))
+	})
+}

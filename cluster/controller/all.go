@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/controller/horizontalpodautoscaler"
 	"kviz/cluster/controller/job"
 	"kviz/cluster/controller/namespace"
+	"kviz/cluster/controller/nodeipam"
 	"kviz/cluster/controller/nodelifecycle"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/podgc"
@@ -98,6 +99,9 @@ func all(cfg Config) []descriptor {
 		list = append(list, of(serviceaccounttoken.Name, serviceaccounttoken.Name, func(e *reconcile.Env) *serviceaccounttoken.Controller {
 			return serviceaccounttoken.New(e, cfg.SignToken, cfg.RootCA)
 		}))
+	}
+	if cfg.PodRanges.Cluster.IsValid() {
+		list = append(list, of(nodeipam.Name, nodeipam.Source, func(e *reconcile.Env) *nodeipam.Controller { return nodeipam.New(e, cfg.PodRanges) }))
 	}
 	if cfg.Sign != nil {
 		list = append(list, of(certificates.Signing, certificates.Signing, func(e *reconcile.Env) *certificates.Controller { return certificates.NewSigning(e, cfg.Sign) }))

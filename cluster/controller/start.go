@@ -25,6 +25,7 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/nodeipam"
 	"kviz/cluster/controller/policystatus"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/serviceaccounttoken"
@@ -74,6 +75,8 @@ type Config struct {
 	// Sign signs what CertificateSigningRequests ask for with the cluster's authority
 	// (--cluster-signing-key-file); nil: nothing is signed.
 	Sign certificates.Sign
+	// PodRanges is where the nodes get the addresses of their pods from (--allocate-node-cidrs).
+	PodRanges nodeipam.Config
 	// Around is what stands around the runs of each queue; nil: nothing.
 	Around func(queue string, sync reconcile.Sync) reconcile.Sync
 	// Controllers are what can be done to each of them; nil: nothing.

@@ -49,7 +49,10 @@ const Version = "v1.37.1"
 type Config struct {
 	Node    string // "node-1"
 	Address string // InternalIP: "192.168.0.11"
-	PodCIDR string // "10.244.1.0/24"
+	PodCIDR string // "10.244.1.0/24"; "" while its Node says none
+	// PodCIDRGiven configures the network plugin, once the Node says which addresses its pods
+	// have; nil: nothing does.
+	PodCIDRGiven func(cidr string)
 
 	CPU    string // capacity; "4"
 	Memory string // capacity; "8Gi"

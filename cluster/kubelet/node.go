@@ -94,8 +94,11 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	for {
 		node := &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Labels: n.labels, Annotations: annotations},
-			Spec:       corev1.NodeSpec{PodCIDR: kl.cfg.PodCIDR, PodCIDRs: []string{kl.cfg.PodCIDR}, Taints: kl.cfg.Taints},
+			Spec:       corev1.NodeSpec{Taints: kl.cfg.Taints},
 			Status:     n.status(t.Now()),
+		}
+		if kl.cfg.PodCIDR != "" {
+			node.Spec.PodCIDR, node.Spec.PodCIDRs = kl.cfg.PodCIDR, []string{kl.cfg.PodCIDR}
 		}
 		made, err := client.Create(t, kl.c, client.Nodes, "", node)
 		if apierrors.IsAlreadyExists(err) {
@@ -119,6 +122,9 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	}
 	n.renewLease(t)
 	kl.p.Go("csinode", kl.registerDriver)
+	if kl.cfg.PodCIDR == "" {
+		kl.awaitPodCIDR()
+	}
 	// Everything from here on is timers: spread, so that a thousand nodes do
 	// not speak at once.
 	kl.every(statusUpdate, 0.04, func() { n.check("status", trace.ID{}) })

@@ -87,14 +87,22 @@ func New(k *sim.Kernel) *Network {
 func (n *Network) AddNode(name, address, podCIDR string, pods Pods) *Node {
 	node := &Node{
 		Name: name, Address: address, PodCIDR: podCIDR, Tables: newTables(),
-		address: netip.MustParseAddr(address), pods: netip.MustParsePrefix(podCIDR), listeners: pods,
+		address: netip.MustParseAddr(address), listeners: pods,
 		recent: map[string]map[netip.Addr]time.Duration{}, conntrack: map[tuple]*Connection{}, servers: map[int]Server{},
 	}
+	node.SetPodCIDR(podCIDR)
 	n.nodes[name] = node
 	if rt, ok := pods.(interface{ SetDialer(runtime.Dialer) }); ok {
 		rt.SetDialer(n)
 	}
 	return node
+}
+
+// SetPodCIDR gives a node the addresses of its pods; "" is none.
+func (n *Node) SetPodCIDR(podCIDR string) {
+	if n.PodCIDR, n.pods = podCIDR, (netip.Prefix{}); podCIDR != "" {
+		n.pods = netip.MustParsePrefix(podCIDR)
+	}
 }
 
 // RemoveNode takes a node away.

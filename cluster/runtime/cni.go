@@ -68,6 +68,9 @@ func lastHost(p netip.Prefix) netip.Addr {
 // Addresses are the node's pod addresses: the range, how many are handed out,
 // and how many are left.
 func (r *Runtime) Addresses() (podCIDR string, used, free int) {
+	if !r.cni.prefix.IsValid() {
+		return "", 0, 0
+	}
 	size := 1<<(32-r.cni.prefix.Bits()) - 3 // network, gateway, broadcast
 	return r.cfg.PodCIDR, len(r.cni.inUse), size - len(r.cni.inUse)
 }
@@ -77,7 +80,7 @@ func (r *Runtime) setupNetwork(t *sim.Task, s *Sandbox) error {
 	began := t.Elapsed()
 	e := trace.RuntimeCall{Node: r.cfg.Node, Pod: s.key(), Call: "ADD", Arg: "bridge cni0, host-local " + r.cfg.PodCIDR}
 	var err error
-	if !r.cni.ready {
+	if !r.NetworkReady() {
 		err = fmt.Errorf("failed to setup network for sandbox %q: cni plugin not initialized", s.ID)
 	} else {
 		r.take(t, cniTime)

@@ -159,7 +159,15 @@ func (r *Runtime) SetNetworkReady(ok bool) {
 }
 
 // NetworkReady reports whether CNI is configured.
-func (r *Runtime) NetworkReady() bool { return r.cni.ready }
+func (r *Runtime) NetworkReady() bool { return r.cni.ready && r.cni.prefix.IsValid() }
+
+// SetPodCIDR configures the network plugin with the addresses that it hands out, as a plugin
+// does that reads the Node's podCIDR (flannel's subnet.env, containerd's conf_template).
+func (r *Runtime) SetPodCIDR(podCIDR string) {
+	ready := r.cni.ready
+	r.cfg.PodCIDR, r.cni = podCIDR, newCNI(podCIDR)
+	r.cni.ready = ready
+}
 
 // PowerOff is the node losing power: all containers and sandboxes are dead
 // when it comes back, and nobody is notified. The image store stays.
@@ -194,7 +202,7 @@ func (r *Runtime) Status() (Status, error) {
 	if r.down {
 		return Status{}, r.unavailable()
 	}
-	if !r.cni.ready {
+	if !r.NetworkReady() {
 		return Status{NetworkReason: "NetworkPluginNotReady", NetworkMessage: "Network plugin returns error: cni plugin not initialized"}, nil
 	}
 	return Status{NetworkReady: true}, nil

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/trace"
 )
 
@@ -85,6 +87,8 @@ func (s *State) Attendants(ref trace.Ref) []string {
 func attendants(o *Object) []string {
 	names := attending[o.Resource]
 	switch {
+	case unranged(o):
+		names = append(names[:len(names):len(names)], "node-ipam-controller")
 	case balanced(o):
 		names = append(names[:len(names):len(names)], serviceController)
 	case o.Resource == "namespaces" && o.Deleting():
@@ -98,6 +102,12 @@ func attendants(o *Object) []string {
 		}
 	}
 	return names
+}
+
+// unranged reports whether a node has no range of addresses for its pods.
+func unranged(o *Object) bool {
+	n, ok := o.Value.(*corev1.Node)
+	return ok && n.Spec.PodCIDR == ""
 }
 
 // finishers are the controllers that take a finalizer off an object that was asked to go.
