@@ -101,7 +101,7 @@ func (c *Controller) syncAsked(run *reconcile.Run, claim *corev1.PersistentVolum
 	v, there := c.cache.volume(claim.Spec.VolumeName)
 	switch {
 	case !there:
-		run.Waits("the claim asks for volume %s, and there is none of that name", claim.Spec.VolumeName)
+		run.Waits("the claim asks for volume %s, and there is no volume of that name", claim.Spec.VolumeName)
 	case v.Spec.ClaimRef == nil:
 		err := satisfies(v, claim)
 		if err == nil {
