@@ -136,6 +136,9 @@ func TestStartsAgain(t *testing.T) {
 		p.Kill()
 		end(t, c, "other")
 		again()
+		clienttest.Note(t, "the next status of node-2 says that it uses nothing")
+		changeNode(t, c, "node-2", func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = client.Now(t) })
+		t.Sleep(10 * time.Second)
 	})
 }
 
