@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/controller/daemon/util"
 
@@ -24,18 +25,23 @@ import (
 // diary is what becomes of the pods, claims, revisions and Jobs of the namespace default, a line for each
 // change that a person would tell of, with the seconds since the last command.
 type diary struct {
-	b     strings.Builder
-	since time.Duration
-	seen  map[string]string
+	storage bool // also the calls of the storage driver, and what is attached
+	b       strings.Builder
+	since   time.Duration
+	seen    map[string]string
 }
 
 func (d *diary) note(e *trace.Event) {
+	if call, ok := e.Payload.(*trace.StorageCall); ok && d.storage {
+		d.say(e, strings.TrimSpace("driver: "+call.Call+" "+call.Node)+map[bool]string{true: ": " + call.Error}[call.Error != ""])
+		return
+	}
 	p, ok := e.Payload.(*trace.Commit)
 	if !ok {
 		return
 	}
 	for _, ch := range p.Changes {
-		if ch.Object.Namespace != "default" {
+		if attached := ch.Object.Kind == "VolumeAttachment" && d.storage; ch.Object.Namespace != "default" && !attached {
 			continue
 		}
 		key := ch.Object.Kind + "/" + ch.Object.Name
@@ -72,6 +78,8 @@ func told(obj any) string {
 			words += ", belongs to " + r.Kind + " " + r.Name
 		}
 		return words
+	case *storagev1.VolumeAttachment:
+		return "VolumeAttachment to " + o.Spec.NodeName + ": " + attachmentIs(o)
 	case *appsv1.ControllerRevision:
 		return "ControllerRevision of " + metav1.GetControllerOf(o).Name + fmt.Sprintf(": revision %d", o.Revision)
 	case *batchv1.Job:
@@ -117,6 +125,16 @@ func podIs(p *corev1.Pod) string {
 	return "on " + p.Spec.NodeName
 }
 
+func attachmentIs(va *storagev1.VolumeAttachment) string {
+	switch {
+	case va.DeletionTimestamp != nil:
+		return "is being deleted"
+	case va.Status.Attached:
+		return "attached"
+	}
+	return "exists"
+}
+
 func jobIs(j *batchv1.Job) string {
 	words := fmt.Sprintf("%d active, %d succeeded, %d failed", j.Status.Active, j.Status.Succeeded, j.Status.Failed)
 	if j.Status.CompletedIndexes != "" {
@@ -140,11 +158,16 @@ func jobIs(j *batchv1.Job) string {
 // workloads then: "# prose", "$ command", "> more of it".
 func diaryOf(t *testing.T, c *cluster.Cluster, file string, vary ...varies) string {
 	t.Helper()
+	return (&diary{}).of(t, c, file, vary...)
+}
+
+func (d *diary) of(t *testing.T, c *cluster.Cluster, file string, vary ...varies) string {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &diary{seen: map[string]string{}}
+	d.seen = map[string]string{}
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "# ") {
@@ -195,4 +218,15 @@ func TestStoriesOfWorkloads(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A volume as a reader learns it: in which order it is made, attached and mounted; who has to wait for it and
+// for how long, when its node lives, is dead, or off.
+func TestStoryOfVolumes(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 70, Bare: true})
+		golden(t, "story-volumes", (&diary{storage: true}).of(t, c, "testdata/story-volumes.txt",
+			varies{regexp.MustCompile(`\bpvc-[0-9a-f-]{36}\b`), "pvc-…"}))
+	})
 }
