@@ -10,14 +10,15 @@ import (
 )
 
 // bind has a claim and a volume belong together: the four writes, less those that have been done
-// before. why is how they came together.
+// before. why is how they came together; the last write to each of the two tells it as well, since
+// that is the one whose cause people ask for.
 func (c *Controller) bind(run *reconcile.Run, v *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, why string) error {
 	v, err := c.bindVolume(run, v, claim, why)
 	if err != nil {
 		return err
 	}
 	if v.Status.Phase != corev1.VolumeBound {
-		run.Act("update", client.RefOf(v), corev1.VolumeBound, v.Status.Phase, "volume %s has a claim: write its phase Bound (write 2 of 4)", v.Name)
+		run.Act("update", client.RefOf(v), corev1.VolumeBound, v.Status.Phase, "%s: write the volume's phase Bound (write 2 of 4)", why)
 	}
 	if v, err = c.setVolumePhase(run, v, corev1.VolumeBound, ""); err != nil {
 		return err
@@ -25,7 +26,7 @@ func (c *Controller) bind(run *reconcile.Run, v *corev1.PersistentVolume, claim 
 	if claim, err = c.bindClaim(run, claim, v); err != nil {
 		return err
 	}
-	_, err = c.setClaimPhase(run, claim, corev1.ClaimBound, v)
+	_, err = c.setClaimBound(run, claim, v, why)
 	return err
 }
 

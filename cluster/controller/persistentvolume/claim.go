@@ -79,7 +79,7 @@ func (c *Controller) withoutVolume(run *reconcile.Run, claim *corev1.PersistentV
 		c.Events.Event(run.T, claim, corev1.EventTypeNormal, failedBinding, "no persistent volumes available for this claim and no storage class is set")
 		run.Waits("%s, and without a class nothing makes one", c.rejected(claim))
 	}
-	_, err = c.setClaimPhase(run, claim, corev1.ClaimPending, nil)
+	_, err = c.setClaimPhase(run, claim, corev1.ClaimPending)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (c *Controller) syncAsked(run *reconcile.Run, claim *corev1.PersistentVolum
 		}
 		run.Waits("the claim asks for volume %s by name, which belongs to claim %s", v.Name, claimKey(v))
 	}
-	_, err := c.setClaimPhase(run, claim, corev1.ClaimPending, nil)
+	_, err := c.setClaimPhase(run, claim, corev1.ClaimPending)
 	return err
 }
 
@@ -175,7 +175,7 @@ func (c *Controller) lose(run *reconcile.Run, claim *corev1.PersistentVolumeClai
 		return nil
 	}
 	run.Act("update", client.RefOf(claim), corev1.ClaimLost, claim.Status.Phase, "%s: write the claim's phase Lost", message)
-	now, err := c.setClaimPhase(run, claim, corev1.ClaimLost, nil)
+	now, err := c.setClaimPhase(run, claim, corev1.ClaimLost)
 	if err == nil {
 		c.Events.Event(run.T, now, corev1.EventTypeWarning, reason, "%s", message)
 	}

@@ -14,24 +14,31 @@ import (
 // preResize is the annotation of a volume that is larger than the file system on it.
 const preResize = "volume.alpha.kubernetes.io/pre-resize-capacity"
 
-// setClaimPhase writes a claim's status, with the capacity and the modes of its volume, or none
+// setClaimBound writes a claim's status, with the capacity and the modes of its volume
 // (updateClaimStatus).
-func (c *Controller) setClaimPhase(run *reconcile.Run, claim *corev1.PersistentVolumeClaim, phase corev1.PersistentVolumeClaimPhase, v *corev1.PersistentVolume) (*corev1.PersistentVolumeClaim, error) {
+func (c *Controller) setClaimBound(run *reconcile.Run, claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume, why string) (*corev1.PersistentVolumeClaim, error) {
 	now := claim.DeepCopy()
-	now.Status.Phase = phase
-	if v == nil {
-		now.Status.AccessModes, now.Status.Capacity, now.Status.CurrentVolumeAttributesClassName = nil, nil, nil
-	} else if err := takeFrom(v, claim, now); err != nil {
+	now.Status.Phase = corev1.ClaimBound
+	if err := takeFrom(v, claim, now); err != nil {
 		return nil, err
 	}
 	if reflect.DeepEqual(now.Status, claim.Status) {
 		return claim, nil
 	}
-	switch {
-	case v != nil:
-		size := now.Status.Capacity[corev1.ResourceStorage]
-		run.Act("update", client.RefOf(claim), phase, claim.Status.Phase, "the claim has volume %s: write its phase Bound and its capacity %s (write 4 of 4)", v.Name, size.String())
-	case phase == corev1.ClaimPending:
+	size := now.Status.Capacity[corev1.ResourceStorage]
+	run.Act("update", client.RefOf(claim), corev1.ClaimBound, claim.Status.Phase, "%s: write the claim's phase Bound and its capacity %s (write 4 of 4)", why, size.String())
+	return c.writeClaim(run, now, "status")
+}
+
+// setClaimPhase writes the status of a claim that has no volume (updateClaimStatus).
+func (c *Controller) setClaimPhase(run *reconcile.Run, claim *corev1.PersistentVolumeClaim, phase corev1.PersistentVolumeClaimPhase) (*corev1.PersistentVolumeClaim, error) {
+	now := claim.DeepCopy()
+	now.Status.Phase = phase
+	now.Status.AccessModes, now.Status.Capacity, now.Status.CurrentVolumeAttributesClassName = nil, nil, nil
+	if reflect.DeepEqual(now.Status, claim.Status) {
+		return claim, nil
+	}
+	if phase == corev1.ClaimPending {
 		run.Act("update", client.RefOf(claim), phase, claim.Status.Phase, "the claim has no volume: write its phase Pending")
 	}
 	return c.writeClaim(run, now, "status")
