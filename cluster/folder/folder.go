@@ -3,8 +3,8 @@
 // each disk of the storage driver. How much fits is bounded, so that no program that writes
 // files takes the memory of everybody.
 //
-// Simplified: files have no owners, modes or times, and empty folders do not exist. Start
-// reading at [Folder.Write].
+// Files have no owners, modes or times, and empty folders do not exist. Start reading at
+// [Folder.Write].
 package folder
 
 import (

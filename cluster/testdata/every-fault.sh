@@ -27,6 +27,36 @@ pending() { # SERVICE: it has no address
 addressed() { # SERVICE: it gets an address
   kubectl wait --for=jsonpath='{.status.loadBalancer.ingress[0].ip}' "service/$1" --timeout=10m
 }
+claim() { # NAME: a claim that gets a volume at once
+  echo '{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: '$1'}, spec: {storageClassName: immediate, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}' | kubectl create -f - >/dev/null
+}
+bound() { # NAME: it has its volume
+  kubectl wait --for=jsonpath='{.status.phase}'=Bound pvc/$1 --timeout=10m >/dev/null
+}
+unbound() { # NAME: it has none
+  test "$(kubectl get pvc $1 -o jsonpath='{.status.phase}')" = Pending || { echo "claim $1 has a volume"; return 1; }
+}
+user() { # NAME: a pod with the claim of its name
+  kubectl run $1 --image=busybox --overrides='{"spec":{"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"'$1'"}}],"containers":[{"name":"app","image":"busybox","command":["sleep","36000"],"volumeMounts":[{"name":"d","mountPath":"/d"}]}]}}' >/dev/null
+}
+ready() { # NAME: the pod has its volume and runs
+  kubectl wait --for=condition=Ready pod/$1 --timeout=15m >/dev/null
+}
+waits() { # NAME: the pod does not run
+  test "$(kubectl get pod $1 -o jsonpath='{.status.phase}')" = Pending || { echo "pod $1 runs"; return 1; }
+}
+grows() { # NAME SIZE: the claim asks for more
+  kubectl patch pvc $1 -p '{"spec":{"resources":{"requests":{"storage":"'$2'"}}}}' >/dev/null
+}
+grown() { # NAME SIZE: its disk has it
+  kubectl wait --for=jsonpath='{.spec.capacity.storage}'=$2 pv/$(kubectl get pvc $1 -o jsonpath='{.spec.volumeName}') --timeout=10m >/dev/null
+}
+small() { # NAME SIZE: its disk has no more
+  test "$(kubectl get pv $(kubectl get pvc $1 -o jsonpath='{.spec.volumeName}') -o jsonpath='{.spec.capacity.storage}')" = $2
+}
+about() { # OBJECT: what Events say of it
+  kubectl get events --field-selector involvedObject.name=$1 -o custom-columns=MESSAGE:.message
+}
 wanted() { # N: so many replicas the controller manager wants of the deployment, whatever it says itself
   test "$(kubectl get rs -l app=web -o jsonpath='{.items[0].spec.replicas}')" = "$1"
 }
@@ -433,6 +463,114 @@ kviz fault stop runtime/node-2
 kubectl wait --for=condition=Ready=false node/node-2 --timeout=2m
 kviz fault start runtime/node-2
 settled
+
+## fail csi-driver, heal csi-driver
+kviz fault fail csi-driver create
+claim c1
+sleep 10
+unbound c1
+shows 'about c1' 'CreateVolume does not work'
+kviz fault heal csi-driver
+bound c1
+kviz fault fail csi-driver stage
+user c1
+sleep 30
+waits c1
+shows 'about c1' 'MountVolume.MountDevice failed'
+kviz fault heal csi-driver
+ready c1
+
+## full csi-driver, free csi-driver
+kviz fault full csi-driver
+claim c2
+sleep 10
+shows 'about c2' ResourceExhausted
+kviz fault free csi-driver
+bound c2
+
+## stop csi-driver, start csi-driver
+kviz fault stop csi-driver
+claim c3
+sleep 10
+shows 'about c3' Unavailable
+kviz fault start csi-driver
+bound c3
+
+## slow csi-driver, fast csi-driver
+kviz fault slow csi-driver 20s
+claim c4
+sleep 15
+shows 'about c4' DeadlineExceeded
+kviz fault fast csi-driver
+bound c4
+
+## stop csi-provisioner, crash csi-provisioner, start csi-provisioner, restart csi-provisioner, slow csi-provisioner, fast csi-provisioner
+kviz fault stop csi-provisioner
+claim p1
+sleep 20
+unbound p1
+kviz fault start csi-provisioner
+bound p1
+kviz fault crash csi-provisioner
+claim p2
+sleep 20
+unbound p2
+kviz fault restart csi-provisioner
+bound p2
+kviz fault slow csi-provisioner 1m
+claim p3
+sleep 20
+unbound p3
+kviz fault fast csi-provisioner
+bound p3
+
+## stop csi-attacher, crash csi-attacher, start csi-attacher, restart csi-attacher, slow csi-attacher, fast csi-attacher
+claim a1
+claim a2
+claim a3
+bound a1
+bound a2
+bound a3
+kviz fault stop csi-attacher
+user a1
+sleep 60
+waits a1
+kviz fault start csi-attacher
+ready a1
+kviz fault crash csi-attacher
+user a2
+sleep 60
+waits a2
+kviz fault restart csi-attacher
+ready a2
+kviz fault slow csi-attacher 10m
+user a3
+sleep 60
+waits a3
+kviz fault fast csi-attacher
+ready a3
+
+## stop csi-resizer, crash csi-resizer, start csi-resizer, restart csi-resizer, slow csi-resizer, fast csi-resizer
+claim r1
+bound r1
+kviz fault stop csi-resizer
+grows r1 2Gi
+sleep 20
+small r1 1Gi
+kviz fault start csi-resizer
+grown r1 2Gi
+kviz fault crash csi-resizer
+grows r1 3Gi
+sleep 20
+small r1 2Gi
+kviz fault restart csi-resizer
+grown r1 3Gi
+kviz fault slow csi-resizer 1m
+grows r1 4Gi
+sleep 20
+small r1 3Gi
+kviz fault fast csi-resizer
+grown r1 4Gi
 
 ## stop registry, start registry
 kviz fault stop registry

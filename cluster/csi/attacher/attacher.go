@@ -33,8 +33,14 @@ import (
 	"kviz/cluster/csi"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "csi-attacher has ten workers, and knows no secrets, inline volumes, migration, or comparison with what the driver lists",
+})
 
 // Name is the sidecar's name.
 const Name = "csi-attacher"

@@ -39,7 +39,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "the sidecars csi-provisioner, csi-attacher and csi-resizer run as one copy each, without a Lease, and have ten workers a queue; snapshots, clones, topology, storage capacities, secrets and migration from in-tree plugins are left out",
+	What: "csi-provisioner runs as one copy without a Lease, with ten workers a queue, and knows no snapshots, clones, topology, storage capacities, secrets or migration from in-tree plugins",
 })
 
 // Name is the sidecar's name.

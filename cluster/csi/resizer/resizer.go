@@ -30,8 +30,14 @@ import (
 	"kviz/cluster/csi"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Controllers, How: simulated.Simplified,
+	What: "csi-resizer has ten workers, and knows no VolumeAttributesClasses, offline expansion or secrets",
+})
 
 // Name is the sidecar's name.
 const Name = "csi-resizer"
