@@ -352,3 +352,10 @@ func short(d time.Duration) string {
 	}
 	return s
 }
+
+// Span is a while in which all of the curve shows: until its last change is over, and of a wave
+// once up and down. It is zero for a figure that never changes.
+func (c *Curve) Span() time.Duration {
+	last := c.parts[len(c.parts)-1]
+	return last.at + last.over
+}

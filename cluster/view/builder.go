@@ -55,6 +55,7 @@ func (b *Builder) Live() *State { return b.s }
 // share makes a state that starts out equal and can be changed alone.
 func (s *State) share() *State {
 	n := *s
+	n.autoscalers = s.autoscalers.copy()
 	n.lanes, n.processes, n.commands, n.faults, n.loads = s.lanes.copy(), s.processes.copy(), s.commands.copy(), s.faults.copy(), s.loads.copy()
 	n.objects, n.owned, n.uids, n.gone, n.about = s.objects.copy(), s.owned.copy(), s.uids.copy(), s.gone.copy(), s.about.copy()
 	n.families, n.unsettled = s.families.copy(), s.unsettled.copy()

@@ -135,6 +135,9 @@ func (b *Builder) deleteObject(e *trace.Event, revision int64, key string) {
 	s.gone.set(s.Events, &o)
 	s.gone.trim(maxGone)
 	s.about.delete(aboutKey(o.Ref))
+	if o.Ref.Kind == autoscaler {
+		s.autoscalers.delete(o.Ref.Key())
+	}
 }
 
 func eventRecorded(b *Builder, e *trace.Event, p *trace.KubeEvent) {

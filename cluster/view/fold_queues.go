@@ -234,6 +234,7 @@ func reconcileAction(b *Builder, e *trace.Event, p *trace.Action) {
 	if r, _ := c.run(b, p.Key); r != nil {
 		r.Actions = append(r.Actions, ActionTaken{p, e.ID})
 	}
+	b.autoscaled(e, p)
 }
 
 func reconcileEnd(b *Builder, e *trace.Event, p *trace.Reconcile) {

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/load"
 	"kviz/cluster/trace"
 )
@@ -136,4 +140,41 @@ func (l *Load) Over(from, to time.Duration, n int) []LoadPoint {
 		out = append(out, LoadPoint{at, l.At(at)})
 	}
 	return out
+}
+
+// Sharing is how many pods share what is set for a workload: those that its status says are Ready.
+func Sharing(o *Object) int {
+	switch v := o.Value.(type) {
+	case *appsv1.Deployment:
+		return int(v.Status.ReadyReplicas)
+	case *appsv1.ReplicaSet:
+		return int(v.Status.ReadyReplicas)
+	case *corev1.ReplicationController:
+		return int(v.Status.ReadyReplicas)
+	case *appsv1.StatefulSet:
+		return int(v.Status.ReadyReplicas)
+	case *appsv1.DaemonSet:
+		return int(v.Status.NumberReady)
+	case *batchv1.Job:
+		if v.Status.Ready != nil {
+			return int(*v.Status.Ready)
+		}
+	}
+	return 0
+}
+
+// Part is what a pod has of a figure now, and among how many it is shared: 1 where it is not. A pod that is not Ready
+// has nothing of what is shared.
+func (s *State) Part(l *Load, pod *Object) (text string, among int) {
+	if !l.Shared() {
+		return l.Text(s.At), 1
+	}
+	among = 0
+	if owner := s.Object(l.Kind, l.Namespace, l.Name); owner != nil {
+		among = Sharing(owner)
+	}
+	if pod.stage != Ready || among == 0 {
+		return "nothing", among
+	}
+	return l.Curve.Unit().Text(l.At(s.At) / int64(among)), among
 }

@@ -52,6 +52,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).cronJob,
 	(*State).budget,
 	(*State).revision,
+	(*State).autoscale,
 	(*State).unknownMetric,
 	(*State).inert,
 }

@@ -67,6 +67,7 @@ var attending = map[string][]string{
 	"daemonsets":                 {"daemonset-controller"},
 	"jobs":                       {"job-controller"},
 	"cronjobs":                   {"cronjob-controller"},
+	"horizontalpodautoscalers":   {scaledBy},
 	"services":                   {"endpointslice-controller", "endpoints-controller"},
 	"nodes":                      {"node-lifecycle-controller", "taint-eviction-controller"},
 	"poddisruptionbudgets":       {"disruption-controller"},

@@ -39,6 +39,8 @@ type State struct {
 	faults    table[string, *Fault]
 	loads     table[string, *Load]
 
+	autoscalers table[string, *Autoscaler] // by namespace/name
+
 	objects   table[string, *Object]     // resource \0 namespace \0 name
 	owned     table[string, string]      // owner's UID \0 key of objects -> key of objects
 	uids      table[string, string]      // UID -> key of objects

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -147,6 +148,10 @@ func conditions(v runtime.Object) []condition {
 		for _, c := range v.Status.Conditions {
 			out = append(out, condition{string(c.Type), string(c.Status), c.Reason, c.Message})
 		}
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		for _, c := range v.Status.Conditions {
+			out = append(out, condition{string(c.Type), string(c.Status), c.Reason, c.Message})
+		}
 	}
 	return out
 }
@@ -159,7 +164,8 @@ func drawConditions(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	y = s.Heading(y, "conditions", "")
 	for _, c := range list {
 		mark, st := "✓", theme.Good
-		bad := strings.HasSuffix(c.kind, "Pressure") || strings.HasSuffix(c.kind, "Unavailable") || c.kind == "Failed" || c.kind == "ReplicaFailure"
+		bad := strings.HasSuffix(c.kind, "Pressure") || strings.HasSuffix(c.kind, "Unavailable") || c.kind == "Failed" || c.kind == "ReplicaFailure" ||
+			c.kind == "ScalingLimited" || c.kind == "ScaledToZero"
 		if (c.status == "True") == bad {
 			mark, st = "✗", theme.Warn
 		}

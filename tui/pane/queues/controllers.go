@@ -301,6 +301,11 @@ func (r *row) sentence() string {
 	if last := r.last(); last != nil && last.Error != "" {
 		return last.Error
 	}
+	if last := r.last(); last != nil {
+		if line := sumOf(last); line != "" {
+			return line
+		}
+	}
 	if last := r.last(); last != nil && last.Waits != "" {
 		return last.Waits
 	}
@@ -309,6 +314,16 @@ func (r *row) sentence() string {
 	}
 	if r.c != nil {
 		return "nothing to do so far"
+	}
+	return ""
+}
+
+// sumOf is the sum of an autoscaler's run in one line; "" for every other run.
+func sumOf(r *view.ReconcileRun) string {
+	for i := len(r.Actions) - 1; i >= 0; i-- {
+		if x := r.Actions[i].Autoscale; x != nil {
+			return (&view.AutoscalerSum{Autoscale: x}).Line()
+		}
 	}
 	return ""
 }

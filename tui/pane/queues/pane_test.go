@@ -356,3 +356,16 @@ func TestBudgets(t *testing.T) {
 		tuitest.Golden(t, fmt.Sprintf("budgets-%d", size[0]), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), size[0], size[1])))
 	}
 }
+
+// Of an autoscaler's run the sum is told in one line, in the list of the controllers and among the latest runs.
+func TestSumOfAnAutoscaler(t *testing.T) {
+	h := tuitest.Autoscaling().History()
+	for _, size := range [][2]int{{160, 20}, {120, 16}, {80, 16}} {
+		p := New()
+		g := tuitest.Pane(p, h, h.Latest(), size[0], size[1], "do queues.part", "do queues.part", "do queues.part")
+		if !strings.Contains(g.Plane(), "5 × 20 / 60 = 2 → 6") {
+			t.Errorf("no sum at %d columns:\n%s", size[0], g.Plane())
+		}
+		tuitest.Golden(t, fmt.Sprintf("autoscaler-%d", size[0]), tuitest.Planes(g))
+	}
+}

@@ -59,6 +59,12 @@ func drawFinished(s *pane.Sheet, f *pane.Frame, y int, r *view.ReconcileRun) {
 	case r.Result == "requeue":
 		mark, st = "↻ ", theme.Warn
 	}
+	if line := sumOf(r); line != "" && r.Error == "" {
+		mark, st, text = "= ", theme.Muted, line
+		if r.Actions[len(r.Actions)-1].Verb == "scale" {
+			mark, st, text = "✓ ", theme.Good, "⇒ scale: "+line
+		}
+	}
 	if text == "" && r.Error == "" && r.Waits != "" {
 		mark, st, text = "◷ ", theme.Warn, r.Waits
 	}
