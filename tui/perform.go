@@ -312,6 +312,10 @@ func (m *Explorer) answer(a action.Entered) action.Action {
 		return m.askRange(text, a.At)
 	case action.ForMark:
 		return m.mark(text)
+	case action.ForLoad:
+		if text != "" {
+			return action.Exec{Line: "kviz load " + text}
+		}
 	case action.ForName:
 		return m.nameAs(a.Of, text)
 	case action.ForFault:

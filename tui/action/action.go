@@ -154,6 +154,7 @@ const (
 	ForOdds      = "odds"
 	ForRange     = "range"
 	ForMark      = "mark"
+	ForLoad      = "load"
 )
 
 // Open opens a list or a page over the panes.

@@ -54,6 +54,7 @@ func Palette(e Everything) overlay.Overlay {
 	for _, c := range Creations() {
 		add(overlay.Item{Label: "create " + c.Kind, Note: c.Line, Do: action.Scenario(c.Line)})
 	}
+	add(overlay.Item{Label: "load", Note: "set what pods have to do, and what metrics say", Do: AskLoad()})
 	for _, s := range e.Scenarios {
 		add(overlay.Item{Label: "scenario " + s.Name, Note: s.Means, Do: s.do()})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -101,6 +102,9 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 			text, st := nextRun(f.S, o)
 			stands, told = []grid.Span{{Text: text, Style: st}}, "runs "+text
 		}
+		if hpa, says := scaler(f.S, o); hpa != "" {
+			stands, told = append(stands, grid.Span{Text: "  " + hpa, Style: theme.Accent}), told+", "+says
+		}
 		out = append(out, entry{
 			pane.Subject{
 				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(),
@@ -114,6 +118,22 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 		})
 	}
 	return out
+}
+
+// scaler is who scales a workload: "hpa web 2–5", and the same in words; "" where nobody does.
+func scaler(s *view.State, o *view.Object) (text, says string) {
+	for _, by := range s.Scalers(o) {
+		hpa, ok := by.Value.(*autoscalingv2.HorizontalPodAutoscaler)
+		if !ok {
+			continue
+		}
+		least := int32(1)
+		if hpa.Spec.MinReplicas != nil {
+			least = *hpa.Spec.MinReplicas
+		}
+		return fmt.Sprintf("hpa %s %d–%d", by.Name(), least, hpa.Spec.MaxReplicas), fmt.Sprintf("%s scales it from %d to %d replicas", by.Ref, least, hpa.Spec.MaxReplicas)
+	}
+	return "", ""
 }
 
 // kind is the kind of a workload, where it is narrow by the short name that
