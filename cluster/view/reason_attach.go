@@ -1,6 +1,7 @@
 package view
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,8 @@ func (s *State) notAttached(pv *corev1.PersistentVolume, node string) *Reason {
 // heldBy says what keeps a volume on another node, which alone can have it.
 func (s *State) heldBy(pv *corev1.PersistentVolume, node *corev1.Node) *Reason {
 	a := sentence("it is attached to %s, and to one node at a time only (%s)", node.Name, pv.Spec.AccessModes[0])
-	for _, user := range s.usersOn(pv, node.Name) {
+	users := s.usersOn(pv, node.Name)
+	for _, user := range users {
 		if len(a.From) == 0 {
 			a.Says += ", where pod " + user.Name() + " uses it"
 		}
@@ -75,7 +77,7 @@ func (s *State) heldBy(pv *corev1.PersistentVolume, node *corev1.Node) *Reason {
 		a.From = append(a.From, Keeper{What: "volumeattachment " + va.Name, Why: "has it on " + node.Name, Ref: o.Ref, Event: o.Changed})
 	}
 	switch mounted := slices.Contains(node.Status.VolumesInUse, uniqueName(pv)); {
-	case len(s.usersOn(pv, node.Name)) > 0:
+	case len(users) > 0:
 	case mounted && nodeReady(node):
 		a.Says += ", where it is still mounted (status.volumesInUse): its kubelet unmounts it first"
 	case mounted:
@@ -166,15 +168,18 @@ func (s *State) attachable(pv *corev1.PersistentVolume) bool {
 	return driver == nil || driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired
 }
 
-// attachmentTo is the VolumeAttachment of a volume to a node; nil for none.
+// attachmentTo is the VolumeAttachment of a volume to a node; nil for none. Its name is a hash
+// (csi_attacher.go getAttachmentName).
 func (s *State) attachmentTo(pv *corev1.PersistentVolume, node string) (*storagev1.VolumeAttachment, *Object) {
-	for _, o := range s.Objects("volumeattachments", "") {
-		va, ok := o.Value.(*storagev1.VolumeAttachment)
-		if ok && va.Spec.NodeName == node && va.Spec.Source.PersistentVolumeName != nil && *va.Spec.Source.PersistentVolumeName == pv.Name {
-			return va, o
-		}
+	if pv.Spec.CSI == nil {
+		return nil, nil
 	}
-	return nil, nil
+	name := fmt.Sprintf("csi-%x", sha256.Sum256([]byte(pv.Spec.CSI.VolumeHandle+pv.Spec.CSI.Driver+node)))
+	va := valueOf[*storagev1.VolumeAttachment](s, "volumeattachments", "", name)
+	if va == nil {
+		return nil, nil
+	}
+	return va, s.Object("volumeattachments", "", name)
 }
 
 // holder is another node that has a volume which only one can have; nil for none.

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+
+	"kviz/cluster/csi"
 )
 
 const diskName = "kubernetes.io/csi/disk.csi.kviz.dev^handle"
@@ -47,9 +49,13 @@ func diskNode(name string, ready corev1.ConditionStatus, attached, inUse bool) *
 	return n
 }
 
-func attachment(name, node string, status storagev1.VolumeAttachmentStatus) *storagev1.VolumeAttachment {
+func attachmentName(node string) string {
+	return csi.AttachmentName("disk.csi.kviz.dev", "handle", node)
+}
+
+func attachment(node string, status storagev1.VolumeAttachmentStatus) *storagev1.VolumeAttachment {
 	return &storagev1.VolumeAttachment{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Status: status,
+		ObjectMeta: metav1.ObjectMeta{Name: attachmentName(node)}, Status: status,
 		Spec: storagev1.VolumeAttachmentSpec{Attacher: "disk.csi.kviz.dev", NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To("pvc-1")}},
 	}
 }
@@ -59,7 +65,7 @@ func TestReasonsOfAttachments(t *testing.T) {
 	yes, unknown := corev1.ConditionTrue, corev1.ConditionUnknown
 	done := storagev1.VolumeAttachmentStatus{Attached: true}
 	broken := storagev1.VolumeAttachmentStatus{AttachError: &storagev1.VolumeError{Message: "rpc error: the cable is loose"}}
-	leaving := attachment("csi-1", "node-1", storagev1.VolumeAttachmentStatus{Attached: true, DetachError: &storagev1.VolumeError{Message: "the cable is stuck"}})
+	leaving := attachment("node-1", storagev1.VolumeAttachmentStatus{Attached: true, DetachError: &storagev1.VolumeError{Message: "the cable is stuck"}})
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: asked}, []string{"external-attacher/disk-csi-kviz-dev"}
 	for name, c := range map[string]struct {
 		of      string // the kind and name that is asked about
@@ -73,63 +79,63 @@ func TestReasonsOfAttachments(t *testing.T) {
 		},
 		"the driver is asked": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, false, false), attachment("csi-1", "node-1", storagev1.VolumeAttachmentStatus{})},
+			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, false, false), attachment("node-1", storagev1.VolumeAttachmentStatus{})},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-1 yet: its driver disk.csi.kviz.dev has not attached it yet",
 		},
 		"the driver fails": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, false, false), attachment("csi-1", "node-1", broken)},
+			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, false, false), attachment("node-1", broken)},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-1 yet: its driver cannot attach it: rpc error: the cable is loose",
 		},
 		"the status is late": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, false, false), attachment("csi-1", "node-1", done)},
+			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, false, false), attachment("node-1", done)},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-1 yet: its driver has attached it, and the node's status.volumesAttached does not say so yet",
 		},
 		"it is attached": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, true, true), attachment("csi-1", "node-1", done)},
+			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, true, true), attachment("node-1", done)},
 			"Pod demo/db is Pending: the kubelet of node-1 has not started its containers yet",
 		},
 		"another pod has it": {
 			"pods db",
 			[]runtime.Object{
-				wants("db", "node-2"), wants("first", "node-1"), diskNode("node-1", yes, true, true), diskNode("node-2", yes, false, false), attachment("csi-1", "node-1", done),
+				wants("db", "node-2"), wants("first", "node-1"), diskNode("node-1", yes, true, true), diskNode("node-2", yes, false, false), attachment("node-1", done),
 			},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-2 yet: it is attached to node-1, and to one node at a time only (ReadWriteOnce), where pod first uses it",
 		},
 		"it is mounted elsewhere": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-2"), diskNode("node-1", yes, true, true), diskNode("node-2", yes, false, false), attachment("csi-1", "node-1", done)},
+			[]runtime.Object{wants("db", "node-2"), diskNode("node-1", yes, true, true), diskNode("node-2", yes, false, false), attachment("node-1", done)},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-2 yet: it is attached to node-1, and to one node at a time only (ReadWriteOnce), where it is still mounted (status.volumesInUse): its kubelet unmounts it first",
 		},
 		"a dead node has it": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-2"), diskNode("node-1", unknown, true, true), diskNode("node-2", yes, false, false), attachment("csi-1", "node-1", done)},
+			[]runtime.Object{wants("db", "node-2"), diskNode("node-1", unknown, true, true), diskNode("node-2", yes, false, false), attachment("node-1", done)},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-2 yet: it is attached to node-1, and to one node at a time only (ReadWriteOnce), which is not ready and has not said that it has unmounted it: it is detached by force after 6 minutes",
 		},
 		"a node that is gone has it": {
 			"pods db",
-			[]runtime.Object{wants("db", "node-2"), diskNode("node-2", yes, false, false), attachment("csi-1", "node-1", done)},
+			[]runtime.Object{wants("db", "node-2"), diskNode("node-2", yes, false, false), attachment("node-1", done)},
 			"Pod demo/db is Pending: its volume pvc-1 (claim data) is not attached to node-2 yet: it is attached to node-1, and to one node at a time only (ReadWriteOnce), which is not ready and has not said that it has unmounted it: it is detached by force after 6 minutes",
 		},
 		"an attachment that is wanted": {
-			"volumeattachments csi-1",
-			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, true, true), attachment("csi-1", "node-1", done)},
+			"volumeattachments " + attachmentName("node-1"),
+			[]runtime.Object{wants("db", "node-1"), diskNode("node-1", yes, true, true), attachment("node-1", done)},
 			"Volume pvc-1 is attached to node-1",
 		},
 		"an attachment that nobody wants": {
-			"volumeattachments csi-1",
-			[]runtime.Object{diskNode("node-1", unknown, true, true), attachment("csi-1", "node-1", done)},
+			"volumeattachments " + attachmentName("node-1"),
+			[]runtime.Object{diskNode("node-1", unknown, true, true), attachment("node-1", done)},
 			"Volume pvc-1 is attached to node-1, where no pod wants it any more: it is detached when node-1 does not have it in status.volumesInUse any more, and, since the node is not ready, after 6 minutes in any case",
 		},
 		"an attachment that fails": {
-			"volumeattachments csi-1",
-			[]runtime.Object{diskNode("node-1", yes, false, false), attachment("csi-1", "node-1", broken)},
+			"volumeattachments " + attachmentName("node-1"),
+			[]runtime.Object{diskNode("node-1", yes, false, false), attachment("node-1", broken)},
 			"disk.csi.kviz.dev cannot attach volume pvc-1 to node-1: rpc error: the cable is loose",
 		},
 		"an attachment that leaves": {
-			"volumeattachments csi-1",
+			"volumeattachments " + attachmentName("node-1"),
 			[]runtime.Object{diskNode("node-1", yes, false, false), leaving},
 			"disk.csi.kviz.dev cannot detach volume pvc-1 from node-1: the cable is stuck",
 		},
