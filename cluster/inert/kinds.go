@@ -13,7 +13,7 @@ var Kinds = []Row{
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
 	{What: "PodCertificateRequest.certificates.k8s.io", So: "no signer answers it"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
-	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and controller/resourceclaim", So: "no driver gets its devices ready"},
+	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and the resource claim controller", So: "no driver gets its devices ready"},
 	{What: "ResourceSlice.resource.k8s.io", Only: scheduler, So: "no driver is behind its devices"},
 	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored again"},
 	{What: "VolumeAttributesClass.storage.k8s.io", So: "no driver changes a volume"},
