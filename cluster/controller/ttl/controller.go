@@ -8,9 +8,11 @@
 // Only a kubelet that reads objects again when their time is over, instead of watching them,
 // heeds it (configMapAndSecretChangeDetectionStrategy: Cache); the default watches.
 //
-// Mirrors pkg/controller/ttl. Simplified: a node whose annotation is right queues nothing, and when
-// another time is right for all, all are queued at once; upstream queues a node at each of
-// its updates, and so comes to each within ten seconds. Start reading at [Controller.counted].
+// When another time is right, each node is written when its kubelet has reported something the
+// next time, not all of them at once.
+//
+// Mirrors pkg/controller/ttl. Simplified: an update of a node whose annotation is right queues
+// nothing. Start reading at [Controller.counted].
 package ttl
 
 import (
@@ -32,7 +34,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "the TTL controller looks at a node only when its annotation is wrong, where upstream's does at each of the node's updates",
+	What: "an update of a node queues nothing at the TTL controller while the node's annotation is right",
 })
 
 // Name is the controller's name, and its ServiceAccount's.
@@ -59,13 +61,13 @@ func New(env *reconcile.Env) *Controller {
 	c.nodes.AddHandler(informer.Handler{
 		Add: func(t *sim.Task, obj runtime.Object, _ trace.ID) {
 			c.count++
-			c.counted(t)
+			c.counted()
 			c.look(t, obj)
 		},
 		Update: func(t *sim.Task, _, obj runtime.Object, _ trace.ID) { c.look(t, obj) },
-		Delete: func(t *sim.Task, _ runtime.Object, _ trace.ID) {
+		Delete: func(*sim.Task, runtime.Object, trace.ID) {
 			c.count--
-			c.counted(t)
+			c.counted()
 		},
 	})
 	return c
@@ -75,17 +77,12 @@ func New(env *reconcile.Env) *Controller {
 func (c *Controller) Start() { c.loop.Start(c.nodes) }
 
 // counted finds the time for a cluster of another size; the sizes overlap (addNode, deleteNode).
-func (c *Controller) counted(t *sim.Task) {
+func (c *Controller) counted() {
 	switch b := boundaries[c.step]; {
 	case c.count > b.most:
 		c.step++
 	case c.count < b.least:
 		c.step--
-	default:
-		return
-	}
-	for _, obj := range c.nodes.List() {
-		c.look(t, obj)
 	}
 }
 

@@ -46,6 +46,12 @@ func TestTimesAreUpstreams(tt *testing.T) {
 			for ; n > size; n-- {
 				clienttest.Must(0, c.Delete(t, client.Nodes, "", node(n-1).Name, metav1.DeleteOptions{}))
 			}
+			t.Sleep(time.Second)
+			for i := range n { // each reports
+				is := clienttest.Must(client.Get[*corev1.Node](t, c, client.Nodes, "", node(i).Name))
+				is.Labels = map[string]string{"size": fmt.Sprint(size)}
+				clienttest.Must(client.Update(t, c, client.Nodes, "", is))
+			}
 			t.Sleep(10 * time.Minute)
 			times := map[string]int{}
 			for _, o := range b.Objects(client.Nodes) {
