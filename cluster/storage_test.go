@@ -39,3 +39,46 @@ func TestStorage(t *testing.T) {
 		}
 	})
 }
+
+// stored is a run with a disk that a second pod finds on another node, and with a driver that fails.
+const stored = `
+kubectl create -f - <<END
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+END
+user() {
+  kubectl run $1 --image=busybox --overrides='{"spec":{"nodeSelector":{"kubernetes.io/hostname":"'$2'"},"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}],"containers":[{"name":"app","image":"busybox","command":["sh","-c","cat /d/f; hostname > /d/f; sleep 36000"],"volumeMounts":[{"name":"d","mountPath":"/d"}]}]}}'
+}
+kviz fault fail csi-driver create
+user first node-1
+sleep 10
+kviz fault heal csi-driver
+kubectl wait --for=condition=Ready pod/first --timeout=10m
+kubectl delete pod first --grace-period=1
+kviz fault slow csi-driver 3s
+user second node-2
+kubectl wait --for=condition=Ready pod/second --timeout=10m
+kubectl logs second | grep first
+`
+
+// A run with disks is the same with the same seed, and can be forked: the disks hold what they
+// held.
+func TestARunWithDisksIsRunAgain(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		var hashes []string
+		var events []*trace.Event
+		for range 2 {
+			c := boot(t, cluster.Config{Seed: 4, Bare: true, Nodes: 2, Demand: true})
+			run(t, c, stored)
+			events = past(t, c)
+			hashes = append(hashes, sum(t, events))
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if hashes[0] != hashes[1] {
+			t.Error("the same seed gave another trace")
+		}
+		tryForks(t, events)
+	})
+}
