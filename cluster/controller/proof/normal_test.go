@@ -79,7 +79,7 @@ func (s *side) picture(ns string, nodes []string) []string {
 }
 
 // again are Events that tell of a try that failed; how often it is made depends on the clock.
-var again = regexp.MustCompile(`^(FailedCreate|FailedDelete|FailedUpdate)$`)
+var again = regexp.MustCompile(`^(FailedCreate|FailedDelete|FailedUpdate|NoPods|CalculateExpectedPodCountFailed)$`)
 
 func (s *side) event(e *unstructured.Unstructured) (string, int64) {
 	component, _, _ := unstructured.NestedString(e.Object, "source", "component")

@@ -62,6 +62,8 @@ var tellers = []teller{
 	{"job", (*story).job, false},
 	{"job", (*story).job, false},
 	{"job", (*story).job, false},
+	{"budget", (*story).budget, false},
+	{"budget", (*story).budget, false},
 	{"cronjob", (*story).cronjob, true},
 	{"quota", (*story).quota, false},
 	{"death", (*story).death, true},
