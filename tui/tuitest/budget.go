@@ -15,8 +15,10 @@ import (
 func Guarded() *Tape {
 	tape := Story()
 	status := func(expected, desired, healthy int32) policyv1.PodDisruptionBudgetStatus {
-		return policyv1.PodDisruptionBudgetStatus{ExpectedPods: expected, DesiredHealthy: desired, CurrentHealthy: healthy, DisruptionsAllowed: max(healthy-desired, 0), ObservedGeneration: 1,
-			Conditions: []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason}}}
+		return policyv1.PodDisruptionBudgetStatus{
+			ExpectedPods: expected, DesiredHealthy: desired, CurrentHealthy: healthy, DisruptionsAllowed: max(healthy-desired, 0), ObservedGeneration: 1,
+			Conditions: []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason}},
+		}
 	}
 	for _, p := range []struct{ name, phase string }{{"shop-a", "Ready"}, {"shop-b", "Ready"}, {"shop-c", "Running"}} {
 		pod := Pod("demo", p.name, "", "node-1", p.phase, "10.244.1.9")
