@@ -87,6 +87,8 @@ func serviceAccount(controller string) string {
 		return "pod-garbage-collector"
 	case replicaset.ReplicationName:
 		return replicaset.ReplicationSource
+	case certificates.PodCleaner:
+		return certificates.PodCleanerAccount
 	case certificates.Approving, certificates.Signing, certificates.Cleaner:
 		return "certificate-controller"
 	case persistentvolume.Name:

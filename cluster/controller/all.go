@@ -71,6 +71,7 @@ func all(cfg Config) []descriptor {
 		of(replicaset.ReplicationName, replicaset.ReplicationSource, replicaset.NewReplication),
 		of(certificates.Approving, certificates.Approving, certificates.NewApproving),
 		of(certificates.Cleaner, certificates.Cleaner, certificates.NewCleaner),
+		of(certificates.PodCleaner, certificates.PodCleaner, certificates.NewPodCleaner),
 		of(storageprotection.ClaimsName, storageprotection.ClaimsName, storageprotection.NewClaims),
 		of(storageprotection.VolumesName, storageprotection.VolumesName, storageprotection.NewVolumes),
 		of(storageprotection.ClassesName, storageprotection.ClassesName, storageprotection.NewClasses),

@@ -11,7 +11,7 @@ var Kinds = []Row{
 	{What: "DeviceTaintRule.resource.k8s.io", Only: scheduler, So: "no pod is evicted from a device"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
-	{What: "PodCertificateRequest.certificates.k8s.io", So: "no signer answers it"},
+	{What: "PodCertificateRequest.certificates.k8s.io", Only: "the controller that deletes old ones", So: "no signer answers it"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
 	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and the resource claim controller", So: "no driver gets its devices ready"},
 	{What: "ResourceSlice.resource.k8s.io", Only: scheduler, So: "no driver is behind its devices"},

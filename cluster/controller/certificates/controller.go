@@ -15,6 +15,7 @@
 //	            its own idea of which requests are proper
 //	cleaner     deletes requests that are old: an hour after they were approved,
 //	            denied or have failed, a day after nobody cared
+//	pod cleaner deletes PodCertificateRequests after 15 minutes (podrequests.go)
 //
 // Nobody can revoke a certificate; it is good until it expires.
 //
