@@ -27,10 +27,10 @@ type healthy struct{}
 func (healthy) Healthy(string, int) (bool, string) { return true, "" }
 func (healthy) Address(string) netip.Addr          { return netip.MustParseAddr("192.168.0.11") }
 
-func start(b *clienttest.Bench, in servicelb.LoadBalancers) *sim.Process {
+func start(b *clienttest.Bench, c client.Interface, in servicelb.LoadBalancers) *sim.Process {
 	p := b.Kernel.NewProcess(trace.Lane{Component: trace.CompCCM})
-	f := informer.NewFactory(p, p.Lane, b.Client())
-	servicelb.New(reconcile.NewEnv(p, servicelb.Name, servicelb.Source, b.Client(), f, 1), in).Start()
+	f := informer.NewFactory(p, p.Lane, c)
+	servicelb.New(reconcile.NewEnv(p, servicelb.Name, servicelb.Source, c, f, 1), in).Start()
 	f.Start()
 	return p
 }
@@ -55,7 +55,7 @@ func TestLoadBalancerFollowsServiceAndNodes(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		in := cloud.New(b.Kernel, healthy{})
-		p := start(b, in)
+		p := start(b, c, in)
 		change := func(name string, do func(*corev1.Node)) {
 			n := clienttest.Must(client.Get[*corev1.Node](t, c, client.Nodes, "", name)).DeepCopy()
 			do(n)
@@ -83,7 +83,7 @@ func TestLoadBalancerFollowsServiceAndNodes(t *testing.T) {
 		t.Sleep(time.Second)
 		p.Kill()
 		t.Sleep(time.Second)
-		p = start(b, in)
+		p = start(b, c, in)
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "the first is deleted")
 		clienttest.Must(struct{}{}, c.Delete(t, client.Services, "demo", "web", metav1.DeleteOptions{}))
