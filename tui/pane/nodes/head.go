@@ -52,6 +52,7 @@ func drawNode(s *pane.Sheet, f *pane.Frame, n *view.Node) int {
 	if n.Note != "" && n.Ready != "True" {
 		y = s.Say(y, n.Note, theme.Warn)
 	}
+	y = drawVolumes(s, f, y, n)
 	return s.Heading(y, "pods", "a worker of the kubelet for each")
 }
 

@@ -27,7 +27,7 @@ type Nodes struct {
 
 var about = pane.Info{
 	Name: "node", Title: "Node",
-	Kinds: []string{"event", "kubelet", "node", "pod", "process", "proxy"},
+	Kinds: []string{"event", "kubelet", "link", "node", "pod", "process", "proxy"},
 	Means: "One node from the inside. The kubelet has a worker for every pod; it mounts volumes, asks the runtime (CRI) for a " +
 		"sandbox, which asks the network plugin (CNI) for an address, then pulls images and starts containers, and probes " +
 		"them. The bars say when each step began and how long it took. Below the runtime everything is simulated: there are " +

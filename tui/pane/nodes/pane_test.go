@@ -29,3 +29,11 @@ func TestBelief(t *testing.T) {
 		}
 	}
 }
+
+// The claims whose volumes are attached to the node are a row each.
+func TestVolumes(t *testing.T) {
+	h := tuitest.Disks().History()
+	for _, w := range []int{78, 118} {
+		tuitest.Golden(t, fmt.Sprintf("volumes-%d", w), tuitest.Planes(tuitest.Pane(New(), h, h.Latest(), w, 20)))
+	}
+}

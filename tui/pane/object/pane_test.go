@@ -166,3 +166,20 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// The way from a claim to its pods, asked from either end; and what is against each volume that a claim does not get.
+func TestStorage(t *testing.T) {
+	h := tuitest.Disks().History()
+	for _, size := range [][2]int{{78, 22}, {118, 38}, {158, 43}} {
+		for name, ref := range map[string]trace.Ref{
+			"claim":   {APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "demo", Name: "data"},
+			"pending": {APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "demo", Name: "more"},
+			"volume":  {APIVersion: "v1", Kind: "PersistentVolume", Name: "old"},
+			"db":      tuitest.Ref("Pod", "demo", "db-0"),
+		} {
+			p := New()
+			p.Show(ref)
+			tuitest.Golden(t, fmt.Sprintf("storage-%s-%d", name, size[0]), tuitest.Planes(tuitest.Pane(p, h, h.Latest(), size[0], size[1])))
+		}
+	}
+}

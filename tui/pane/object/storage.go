@@ -1,0 +1,58 @@
+package object
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"kviz/cluster/view"
+	"kviz/tui/pane"
+	"kviz/tui/theme"
+)
+
+// drawStorage draws the chains of claim, volume, attachment and pods that an object is in; and of a claim without a volume,
+// what is against each volume that there is.
+func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
+	chains := f.S.ChainsOf(o)
+	if len(chains) == 0 {
+		return y
+	}
+	y = s.Heading(y, "storage", "claim → volume → attachment, pods")
+	for _, c := range chains {
+		links := f.S.Links(c)
+		if c.Claim == o && c.Volume == nil && len(links) > 1 {
+			links[1].Detail = "" // said below in full
+		}
+		y = s.Chain(y, f, links)
+	}
+	switch o.Value.(type) {
+	case *corev1.PersistentVolumeClaim, *corev1.PersistentVolume, *storagev1.VolumeAttachment:
+	default:
+		return y
+	}
+	for _, why := range f.S.Reasons(o) {
+		if c := chains[0]; c.Claim == nil || c.Volume != nil || c.Claim != o {
+			break
+		}
+		y = s.Say(y, why.Says, theme.Warn)
+		if list := volumesOf(why.From); len(list) > 0 {
+			y = drawList(s, f, s.Heading(y, "volumes", "and what is against each"), folded(list, f))
+		}
+		break
+	}
+	if c := chains[0]; c.Volume != nil && o.Ref == c.Volume.Ref {
+		for _, why := range f.S.Reasons(o) {
+			return s.Say(y, why.Says, theme.Muted)
+		}
+	}
+	return y
+}
+
+// volumesOf are the volumes of a list.
+func volumesOf(list []view.Keeper) (out []view.Keeper) {
+	for _, k := range list {
+		if k.Ref.Kind == "PersistentVolume" || k.Ref.Kind == "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}

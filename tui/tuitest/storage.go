@@ -1,0 +1,57 @@
+package tuitest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kviz/cluster/trace"
+)
+
+// Disks is a cluster with a claim whose volume is attached and mounted, and one that no volume fits.
+func Disks() *Tape {
+	tape := Story()
+	gi := func(size string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+	}
+	once := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	class, pv := "standard", "pvc-1"
+	ref := func(api, kind, ns, name string) trace.Ref {
+		return trace.Ref{APIVersion: api, Kind: kind, Namespace: ns, Name: name}
+	}
+	claim := func(name, volume string, phase corev1.PersistentVolumeClaimPhase) {
+		tape.Commit(ref("v1", "PersistentVolumeClaim", "demo", name), "persistentvolumeclaims", &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID(name)},
+			Spec:       corev1.PersistentVolumeClaimSpec{AccessModes: once, StorageClassName: &class, VolumeName: volume, Resources: corev1.VolumeResourceRequirements{Requests: gi("5Gi")}},
+			Status:     corev1.PersistentVolumeClaimStatus{Phase: phase},
+		})
+	}
+	volume := func(name, size, class string, phase corev1.PersistentVolumePhase, of *corev1.ObjectReference) {
+		tape.Commit(ref("v1", "PersistentVolume", "", name), "persistentvolumes", &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid"},
+			Spec: corev1.PersistentVolumeSpec{
+				AccessModes: once, Capacity: gi(size), StorageClassName: class, ClaimRef: of, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.kviz.dev", VolumeHandle: "disk-1"}},
+			},
+			Status: corev1.PersistentVolumeStatus{Phase: phase},
+		})
+	}
+	now := storagev1.VolumeBindingImmediate
+	tape.Commit(ref("storage.k8s.io/v1", "StorageClass", "", class), "storageclasses", &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "disk.csi.kviz.dev", VolumeBindingMode: &now})
+	claim("data", pv, corev1.ClaimBound)
+	volume(pv, "5Gi", class, corev1.VolumeBound, &corev1.ObjectReference{Namespace: "demo", Name: "data", UID: "data"})
+	volume("small", "1Gi", class, corev1.VolumeAvailable, nil)
+	volume("old", "9Gi", class, corev1.VolumeReleased, &corev1.ObjectReference{Namespace: "demo", Name: "gone", UID: "gone"})
+	tape.Commit(ref("storage.k8s.io/v1", "VolumeAttachment", "", "csi-1"), "volumeattachments", &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{Name: "csi-1"},
+		Spec:       storagev1.VolumeAttachmentSpec{Attacher: "disk.csi.kviz.dev", NodeName: "node-1", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv}},
+		Status:     storagev1.VolumeAttachmentStatus{Attached: true},
+	})
+	pod := Pod("demo", "db-0", "", "node-1", "Ready", "10.244.1.9")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	tape.Commit(Ref("Pod", "demo", "db-0"), "pods", pod)
+	claim("more", "", corev1.ClaimPending)
+	return tape
+}
