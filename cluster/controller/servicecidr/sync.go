@@ -113,11 +113,13 @@ func (c *Controller) say(run *reconcile.Run, cidr *networkingv1.ServiceCIDR, is 
 	}
 	run.Act("update", client.RefOf(cidr), is.Status, nil, why, args...)
 	is.LastTransitionTime = client.Now(run.T)
-	next := cidr.DeepCopy()
-	next.ResourceVersion = "" // the finalizer has just been added
-	next.Status.Conditions = slices.DeleteFunc(next.Status.Conditions, func(c metav1.Condition) bool { return c.Type == is.Type })
-	next.Status.Conditions = append(next.Status.Conditions, is)
-	_, err := client.UpdateStatus(run.T, c.Client, client.ServiceCIDRs, "", next)
+	// A write of the whole would take away the finalizer that has just been added, which the cache does
+	// not show yet. Conditions merge by their type.
+	data, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []metav1.Condition{is}}})
+	if err != nil {
+		return err
+	}
+	_, err = c.Client.Patch(run.T, client.ServiceCIDRs, "", cidr.Name, types.StrategicMergePatchType, data, "status")
 	return err
 }
 
