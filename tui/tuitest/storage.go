@@ -1,6 +1,8 @@
 package tuitest
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -10,14 +12,15 @@ import (
 	"kviz/cluster/trace"
 )
 
-// Disks is a cluster with a claim whose volume is attached and mounted, and one that no volume fits.
+// Disks is a cluster with a claim whose volume is attached and mounted and cannot be made larger, and one that no volume
+// fits.
 func Disks() *Tape {
 	tape := Story()
 	gi := func(size string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
 	}
 	once := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-	class, pv := "standard", "pvc-1"
+	class, pv := "standard", "pvc-0b6e1f2a-5c3d-4e57-9c3a-1d2e3f405162"
 	ref := func(api, kind, ns, name string) trace.Ref {
 		return trace.Ref{APIVersion: api, Kind: kind, Namespace: ns, Name: name}
 	}
@@ -28,12 +31,17 @@ func Disks() *Tape {
 			Status:     corev1.PersistentVolumeClaimStatus{Phase: phase},
 		})
 	}
+	const id = "disk-1"
 	volume := func(name, size, class string, phase corev1.PersistentVolumePhase, of *corev1.ObjectReference) {
+		handle := "disk-" + name
+		if name == pv {
+			handle = id
+		}
 		tape.Commit(ref("v1", "PersistentVolume", "", name), "persistentvolumes", &corev1.PersistentVolume{
 			ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid"},
 			Spec: corev1.PersistentVolumeSpec{
 				AccessModes: once, Capacity: gi(size), StorageClassName: class, ClaimRef: of, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
-				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.kviz.dev", VolumeHandle: "disk-1"}},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.kviz.dev", VolumeHandle: handle}},
 			},
 			Status: corev1.PersistentVolumeStatus{Phase: phase},
 		})
@@ -53,5 +61,18 @@ func Disks() *Tape {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	tape.Commit(Ref("Pod", "demo", "db-0"), "pods", pod)
 	claim("more", "", corev1.ClaimPending)
+	asked := func(c trace.StorageCall) {
+		tape.After(c.Took)
+		c.Driver = "disk.csi.kviz.dev"
+		tape.Emit("csi-driver", "", trace.CSICall, ref("v1", "PersistentVolume", "", pv), &c)
+	}
+	asked(trace.StorageCall{Call: "CreateVolume", Name: pv, Arg: "5Gi", Result: id, Took: 1200 * time.Millisecond})
+	asked(trace.StorageCall{Call: "ControllerPublishVolume", Volume: id, Node: "node-1", Error: "rpc error: code = Internal desc = the disk service failed: ControllerPublishVolume does not work", Took: 5 * time.Millisecond})
+	asked(trace.StorageCall{Call: "ControllerPublishVolume", Volume: id, Node: "node-1", Result: "/dev/vdb", Took: 2100 * time.Millisecond})
+	asked(trace.StorageCall{Call: "NodeStageVolume", Volume: id, Node: "node-1", Took: 310 * time.Millisecond})
+	asked(trace.StorageCall{Call: "NodePublishVolume", Volume: id, Node: "node-1", Pod: "demo/db-0", Took: 40 * time.Millisecond})
+	for range 8 { // it does not grow
+		asked(trace.StorageCall{Call: "ControllerExpandVolume", Volume: id, Arg: "9Gi", Error: "rpc error: code = Unavailable desc = the disk service is not there", Took: 5 * time.Millisecond})
+	}
 	return tape
 }

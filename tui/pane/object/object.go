@@ -34,10 +34,10 @@ type Object struct {
 
 var about = pane.Info{
 	Name: "object", Title: "Object",
-	Kinds: []string{"budget", "cond", "deletion", "event", "field", "finalizer", "fold", "job", "keeper", "link", "load", "pod", "ref", "revision", "rollout", "runs", "scaling", "self", "slot", "step", "tree", "write"},
+	Kinds: []string{"budget", "call", "cond", "deletion", "event", "field", "finalizer", "fold", "job", "keeper", "link", "load", "pod", "ref", "revision", "rollout", "runs", "scaling", "self", "slot", "step", "tree", "write"},
 	Means: "One object of the API: its owners and what it owns, the spec (what is wanted) beside the status (what is), the " +
 		"Events about it, and every write with the fields it changed. Of a workload first how it stands: how many pods a rollout " +
-		"may have and must have available, which indexes of a Job are how far, when a CronJob runs next, what load is set; of an autoscaler its sum. Of a PodDisruptionBudget how many pods must be healthy and how many evictions that leaves; of a claim, a volume or a pod with one, the way from the claim to the pods. Of many pods those on " +
+		"may have and must have available, which indexes of a Job are how far, when a CronJob runs next, what load is set; of an autoscaler its sum. Of a PodDisruptionBudget how many pods must be healthy and how many evictions that leaves; of a claim, a volume or a pod with one, the way from the claim to the pods, and what the storage driver was asked. Of many pods those on " +
 		"their way are listed; enter on … unfolds the others. It follows what is selected in the other panes until an object is " +
 		"opened here.",
 	Legend: [][2]string{{"≠", "spec and status differ"}, {"=", "they agree"}, {"◂", "the object shown"}, {"+ - ~", "field added, removed, changed"}, {"†", "has a deletionTimestamp: it is to go"}, {"⚑", "a finalizer: keeps it until it is taken off"}, {"!", "nothing in this cluster acts on it"}, {"┃", "the most pods that may be there, the fewest that must be available"}, {"▇ ▒", "pods of the newest template, of older ones"}, {"■ ● ↻ ✗ ·", "indexes: succeeded, running, tried again, failed, not begun"}, {"… ⋮", "folded: enter unfolds"}},

@@ -10,7 +10,7 @@ import (
 )
 
 // drawStorage draws the chains of claim, volume, attachment and pods that an object is in; and of a claim without a volume,
-// what is against each volume that there is.
+// what is against each volume that there is, or the calls of the storage driver about the volume.
 func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	chains := f.S.ChainsOf(o)
 	if len(chains) == 0 {
@@ -29,6 +29,7 @@ func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	default:
 		return y
 	}
+	y = drawCalls(s, f, y, chains[0].Volume)
 	for _, why := range f.S.Reasons(o) {
 		if c := chains[0]; c.Claim == nil || c.Volume != nil || c.Claim != o {
 			break
