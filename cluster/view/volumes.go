@@ -56,16 +56,16 @@ func (s *State) ChainsOf(o *Object) (all []ClaimChain) {
 		}
 		return []ClaimChain{{Attachments: []*Object{o}}}
 	case *corev1.Pod:
-		for _, name := range claimNames(v) {
+		for _, name := range ClaimNames(v) {
 			all = append(all, s.chain(o.Namespace(), name))
 		}
 	}
 	return all
 }
 
-// claimNames are the claims that a pod uses, those that are made for it included (component-helpers
+// ClaimNames are the claims that a pod uses, those that are made for it included (component-helpers
 // storage/ephemeral VolumeClaimName).
-func claimNames(pod *corev1.Pod) (names []string) {
+func ClaimNames(pod *corev1.Pod) (names []string) {
 	for _, v := range pod.Spec.Volumes {
 		switch {
 		case v.PersistentVolumeClaim != nil:
@@ -118,7 +118,7 @@ func (s *State) fill(c *ClaimChain, namespace, claim string) {
 		return
 	}
 	s.EachObject("pods", namespace, func(o *Object) bool {
-		if pod, ok := o.Value.(*corev1.Pod); ok && slices.Contains(claimNames(pod), claim) {
+		if pod, ok := o.Value.(*corev1.Pod); ok && slices.Contains(ClaimNames(pod), claim) {
 			c.Pods = append(c.Pods, o)
 		}
 		return true

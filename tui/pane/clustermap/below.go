@@ -468,7 +468,9 @@ func (p *picture) legend(s *pane.Sheet, y, rows int) int {
 	for i := 0; i < len(list); i++ {
 		k := list[i]
 		says, st := k.says(p.f.S)
-		text := fmt.Sprintf(" %s %s   ", grid.Cut(k.name, 22), says)
+		o := p.f.S.ObjectOf(k.of)
+		beside, meant := companions(p.f.S, o, k.claims)
+		text := fmt.Sprintf(" %s %s   ", grid.Cut(k.name, 22), strings.Join(append([]string{says}, beside...), " "))
 		if k.letter == last { // whose letter it is too
 			text = text[1:]
 		}
@@ -488,9 +490,9 @@ func (p *picture) legend(s *pane.Sheet, y, rows int) int {
 		}
 		from := x
 		x = a.Text(x, 0, text, st)
-		if o := p.f.S.ObjectOf(k.of); o != nil {
+		if o != nil {
 			s.Hot(from, y, grid.Width(strings.TrimSpace(text))+1, pane.Subject{
-				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(), Words: fmt.Sprintf("%s: %s, written last at revision %d.", o.Ref, says, o.Revision),
+				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(), Words: fmt.Sprintf("%s: %s, written last at revision %d.", o.Ref, strings.Join(append([]string{says}, meant...), ", "), o.Revision),
 			})
 		}
 	}

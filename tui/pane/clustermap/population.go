@@ -44,8 +44,24 @@ type owned struct {
 	of     trace.Ref // the workload; zero for a pod of its own
 }
 
-// tally counts a workload's pods.
-type tally struct{ fine, all int }
+// tally counts a workload's pods, and by how many of them each claim is used, by namespace/name.
+type tally struct {
+	fine, all int
+	claims    map[string]int
+}
+
+// uses takes a pod's claims in, or away where by is -1.
+func (t *tally) uses(pod *corev1.Pod, by int) {
+	for _, name := range view.ClaimNames(pod) {
+		if t.claims == nil {
+			t.claims = map[string]int{}
+		}
+		key := pod.Namespace + "/" + name
+		if t.claims[key] += by; t.claims[key] == 0 {
+			delete(t.claims, key)
+		}
+	}
+}
 
 // requested is what the pods of a node have asked for.
 type requested struct {
@@ -213,6 +229,7 @@ func (c *population) pod(f *pane.Frame, namespace, name string) {
 		c.owners[x.owned()] = t
 	}
 	t.all++
+	t.uses(pod, 1)
 	if x.fine() {
 		t.fine++
 	}
@@ -260,6 +277,7 @@ func (c *population) leave(key string) {
 		delete(c.marks, x.mark.Glyph)
 	}
 	t := c.owners[x.owned()]
+	t.uses(x.pod, -1)
 	if t.all--; x.fine() {
 		t.fine--
 	}
@@ -407,7 +425,7 @@ func (c *population) tallies() map[rune]tally {
 	all := map[rune]tally{}
 	for o, t := range c.owners {
 		n := all[o.letter]
-		all[o.letter] = tally{n.fine + t.fine, n.all + t.all}
+		all[o.letter] = tally{fine: n.fine + t.fine, all: n.all + t.all}
 	}
 	return all
 }

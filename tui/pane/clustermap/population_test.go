@@ -33,6 +33,7 @@ func told(c *population, s *view.State) string {
 		line("%s: %v, asked %+v, of %d, %+v, %s, object %v", n, cells(c.byNode[n]), c.of(n), r.cpu, c.stands(s, n), r.on.Words, c.nodes[n] != nil)
 	}
 	line("pending %v, marks %v, total %v, legend %v, tallies %v", cells(c.pending), c.marks, c.total, c.legend(), c.tallies())
+	line("claims %v", c.claims()) // in the order of their keys, as fmt prints maps
 	for _, key := range slices.Sorted(maps.Keys(c.svcs)) {
 		v := c.svcs[key]
 		line("%s %d/%d %v", key, v.ready, v.all, v.nodes)
@@ -65,7 +66,7 @@ func nominated() *tuitest.Tape {
 func TestAPopulationIsWhatItsStateSays(t *testing.T) {
 	for name, tape := range map[string]*tuitest.Tape{
 		"story": tuitest.Story(), "deletion": tuitest.Deletion(), "node lost": tuitest.NodeLost(), "node dead": tuitest.NodeDead(),
-		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12), "room": nominated(),
+		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12), "room": nominated(), "claims": tuitest.Disks(),
 	} {
 		for _, filter := range []string{"", "web", "!node-1"} {
 			h := tape.History()

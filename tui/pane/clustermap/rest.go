@@ -78,6 +78,7 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 	}
 	sort.SliceStable(list, func(i, j int) bool { return !system(list[i]) && system(list[j]) })
 	out, wide := make([]entry, 0, len(list)), widest(list, func(o *view.Object) string { return kind(o, narrow) + " " + o.Ref.Key() })
+	claims := m.population(f).claims()
 	for i, o := range list {
 		if i > f.Rows { // it is counted, not drawn
 			out = append(out, entry{})
@@ -102,9 +103,11 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 			text, st := nextRun(f.S, o)
 			stands, told = []grid.Span{{Text: text, Style: st}}, "runs "+text
 		}
-		if hpa, says := scaler(f.S, o); hpa != "" {
-			stands, told = append(stands, grid.Span{Text: "  " + hpa, Style: theme.Accent}), told+", "+says
+		beside, meant := companions(f.S, o, claims[key(o.Ref)])
+		for _, text := range beside {
+			stands = append(stands, grid.Span{Text: "  " + text, Style: theme.Accent})
 		}
+		told = strings.Join(append([]string{told}, meant...), ", ")
 		out = append(out, entry{
 			pane.Subject{
 				ID: "work/" + o.Ref.String(), Ref: o.Ref, Event: o.Changed, Copy: o.Ref.Key(),

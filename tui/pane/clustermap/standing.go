@@ -24,6 +24,7 @@ type stander struct {
 	name       string
 	of         trace.Ref
 	fine, want int
+	claims     map[string]int // that its pods use
 }
 
 // mostStanders bounds how many workloads of a kind are looked at that have no pods.
@@ -38,14 +39,14 @@ func (c *population) standers(f *pane.Frame) (all []stander) {
 	seen := map[trace.Ref]bool{}
 	for o, t := range c.owners {
 		seen[key(o.of)] = true
-		all = append(all, stander{o.letter, prefixes[o.of.Kind] + o.owner, o.of, t.fine, t.all})
+		all = append(all, stander{o.letter, prefixes[o.of.Kind] + o.owner, o.of, t.fine, t.all, t.claims})
 	}
 	for _, kind := range []string{"cronjobs", "statefulsets", "daemonsets", "jobs", "deployments"} {
 		looked := 0
 		f.S.EachObject(kind, c.namespace, func(o *view.Object) bool {
 			if looked++; !seen[key(o.Ref)] && f.S.Owner(o) == nil && !system(o) && f.Match(o.Name(), o.Namespace()) {
 				have, want := replicas(o)
-				all = append(all, stander{podmark.Letter(o.Namespace(), o.Name()), prefixes[o.Ref.Kind] + o.Name(), o.Ref, have, want})
+				all = append(all, stander{podmark.Letter(o.Namespace(), o.Name()), prefixes[o.Ref.Kind] + o.Name(), o.Ref, have, want, nil})
 			}
 			return looked < mostStanders
 		})
