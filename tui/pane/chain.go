@@ -38,7 +38,7 @@ func (s *Sheet) Chain(y int, f *Frame, links []view.ClaimLink) int {
 // of what is well only the mark.
 func (s *Sheet) ChainRow(y int, f *Frame, links []view.ClaimLink) int {
 	row := rowOf(f, links)
-	for _, most := range []int{24, 16, 12, 8} {
+	for _, most := range []int{253, 24, 16, 12, 8} {
 		if wide(row) <= s.W() {
 			break
 		}

@@ -15,7 +15,7 @@ import (
 // mostClaims is how many claims of a workload are named.
 const mostClaims = 3
 
-// companions are what stands beside a workload: the autoscaler that scales it, and the claims of its pods, as "hpa web 2–5"
+// companions are what stands beside a workload: the autoscaler that scales it, and the claims of its pods, as "hpa 2–5"
 // and "pvc 2/3"; and the same in words.
 func companions(s *view.State, o *view.Object, claims map[string]int) (short, meant []string) {
 	if o != nil {

@@ -15,7 +15,7 @@ func TestCompanions(t *testing.T) {
 		tape *tuitest.Tape
 		want string
 	}{
-		{"autoscaler", tuitest.Autoscaling(), "hpa shop 2–5"},
+		{"autoscaler", tuitest.Autoscaling(), "hpa 2–5"},
 		{"claims", tuitest.Disks(), "pvc 1/1"},
 	} {
 		h := c.tape.History()

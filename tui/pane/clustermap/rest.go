@@ -123,7 +123,8 @@ func (m *Map) workloads(f *pane.Frame, narrow bool) []entry {
 	return out
 }
 
-// scaler is who scales a workload: "hpa web 2–5", and the same in words; "" where nobody does.
+// scaler is what scales a workload: "hpa 2–5", with its name where that is another than the workload's, and the same in
+// words; "" where nothing does.
 func scaler(s *view.State, o *view.Object) (text, says string) {
 	for _, by := range s.Scalers(o) {
 		hpa, ok := by.Value.(*autoscalingv2.HorizontalPodAutoscaler)
@@ -134,7 +135,11 @@ func scaler(s *view.State, o *view.Object) (text, says string) {
 		if hpa.Spec.MinReplicas != nil {
 			least = *hpa.Spec.MinReplicas
 		}
-		return fmt.Sprintf("hpa %s %d–%d", by.Name(), least, hpa.Spec.MaxReplicas), fmt.Sprintf("%s scales it from %d to %d replicas", by.Ref, least, hpa.Spec.MaxReplicas)
+		name := by.Name() + " "
+		if by.Name() == o.Name() {
+			name = ""
+		}
+		return fmt.Sprintf("hpa %s%d–%d", name, least, hpa.Spec.MaxReplicas), fmt.Sprintf("%s scales it from %d to %d replicas", by.Ref, least, hpa.Spec.MaxReplicas)
 	}
 	return "", ""
 }
