@@ -288,7 +288,7 @@ const (
 // askedFor says why a claim does not get the volume that it asks for by name.
 func (s *State) askedFor(c ClaimChain, claim *corev1.PersistentVolumeClaim) string {
 	if c.Volume == nil {
-		return fmt.Sprintf("it asks for volume %s by name, and there is none of that name", claim.Spec.VolumeName)
+		return fmt.Sprintf("it asks for volume %s by name, and there is no volume of that name", claim.Spec.VolumeName)
 	}
 	pv, ok := c.Volume.Value.(*corev1.PersistentVolume)
 	if !ok {

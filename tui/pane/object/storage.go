@@ -30,20 +30,18 @@ func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 		return y
 	}
 	y = drawCalls(s, f, y, chains[0].Volume)
-	for _, why := range f.S.Reasons(o) {
-		if c := chains[0]; c.Claim == nil || c.Volume != nil || c.Claim != o {
-			break
-		}
+	reasons := f.S.Reasons(o)
+	if len(reasons) == 0 {
+		return y
+	}
+	switch why, c := reasons[0], chains[0]; {
+	case c.Claim == o && c.Volume == nil:
 		y = s.Say(y, why.Says, theme.Warn)
 		if list := volumesOf(why.From); len(list) > 0 {
 			y = drawList(s, f, s.Heading(y, "volumes", "and what is against each"), folded(list, f))
 		}
-		break
-	}
-	if c := chains[0]; c.Volume != nil && o.Ref == c.Volume.Ref {
-		for _, why := range f.S.Reasons(o) {
-			return s.Say(y, why.Says, theme.Muted)
-		}
+	case c.Volume != nil && o.Ref == c.Volume.Ref:
+		y = s.Say(y, why.Says, theme.Muted)
 	}
 	return y
 }
