@@ -197,11 +197,16 @@ func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	y = drawJob(s, f, y, o)
 	y = drawSchedule(s, f, y, o)
 	y = drawBudget(s, f, y, o)
+	if stored(o) { // it is what one comes for
+		y = drawStorage(s, f, y, o)
+	}
 	y = p.drawTree(s, f, y, o)
 	y = drawSteps(s, f, y, o, steps(f))
 	y = drawOwners(s, f, y, o)
 	y = p.drawSpecStatus(s, f, y, o)
-	y = drawStorage(s, f, y, o)
+	if !stored(o) {
+		y = drawStorage(s, f, y, o)
+	}
 	y = drawGuards(s, f, y, o)
 	y = drawConditions(s, f, y, o)
 	return drawEvents(s, f, y, o)

@@ -24,9 +24,7 @@ func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 		}
 		y = s.Chain(y, f, links)
 	}
-	switch o.Value.(type) {
-	case *corev1.PersistentVolumeClaim, *corev1.PersistentVolume, *storagev1.VolumeAttachment:
-	default:
+	if !stored(o) {
 		return y
 	}
 	y = drawCalls(s, f, y, chains[0].Volume)
@@ -44,6 +42,15 @@ func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 		y = s.Say(y, why.Says, theme.Muted)
 	}
 	return y
+}
+
+// stored reports whether an object is one of a chain's own, and not a pod that uses one.
+func stored(o *view.Object) bool {
+	switch o.Value.(type) {
+	case *corev1.PersistentVolumeClaim, *corev1.PersistentVolume, *storagev1.VolumeAttachment:
+		return true
+	}
+	return false
 }
 
 // volumesOf are the volumes of a list.
