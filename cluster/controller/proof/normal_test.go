@@ -40,7 +40,7 @@ func (s *side) told(text string) string {
 // kinds are those whose objects are compared, each in a line.
 var kinds = []string{
 	"deployments", "replicasets", "replicationcontrollers", "statefulsets", "daemonsets", "controllerrevisions", "jobs", "cronjobs", "pods",
-	"resourcequotas", "persistentvolumeclaims", "poddisruptionbudgets",
+	"resourcequotas", "persistentvolumeclaims", "poddisruptionbudgets", "horizontalpodautoscalers",
 }
 
 // actors are the components of Kubernetes' controller manager whose Events are compared.
@@ -48,6 +48,7 @@ var actors = map[string]bool{
 	"deployment-controller": true, "replicaset-controller": true, "replication-controller": true, "statefulset-controller": true,
 	"daemonset-controller": true, "job-controller": true, "cronjob-controller": true, "node-controller": true, "taint-eviction-controller": true,
 	"controllermanager": true, "resource-quota-controller": true,
+	"persistentvolume-controller": true, "attachdetach-controller": true, "volume_expand": true, "ephemeral_volume": true, "horizontal-pod-autoscaler": true,
 }
 
 // picture is what is to be seen of a story: a line for each object, and for each Event.
@@ -60,13 +61,14 @@ func (s *side) picture(ns string, nodes []string) []string {
 			lines = append(lines, s.line(o))
 		}
 	}
+	lines = append(lines, s.volumes(ns, nodes)...)
 	for i, name := range nodes {
 		if n := s.node(name); n != nil {
 			lines = append(lines, s.nodeLine(i, n))
 		}
 	}
 	events := map[string]int64{}
-	for _, e := range s.all("events", ns) {
+	for _, e := range append(s.all("events", ns), s.eventsOfVolumes(ns)...) {
 		if line, n := s.event(e); line != "" {
 			events[line] += n
 		}
@@ -79,7 +81,7 @@ func (s *side) picture(ns string, nodes []string) []string {
 }
 
 // again are Events that tell of a try that failed; how often it is made depends on the clock.
-var again = regexp.MustCompile(`^(FailedCreate|FailedDelete|FailedUpdate|NoPods|CalculateExpectedPodCountFailed)$`)
+var again = regexp.MustCompile(`^(FailedCreate|FailedDelete|FailedUpdate|NoPods|CalculateExpectedPodCountFailed|FailedBinding|ExternalProvisioning|WaitForFirstConsumer|ProvisioningFailed|ExternalExpanding|FailedAttachVolume|VolumeMismatch|FailedGetScale|FailedGetResourceMetric|FailedComputeMetricsReplicas|AmbiguousSelector)$`)
 
 func (s *side) event(e *unstructured.Unstructured) (string, int64) {
 	component, _, _ := unstructured.NestedString(e.Object, "source", "component")
@@ -92,6 +94,13 @@ func (s *side) event(e *unstructured.Unstructured) (string, int64) {
 	}
 	n, _, _ := unstructured.NestedInt64(e.Object, "count")
 	line := fmt.Sprintf("Event %s %s: %s %s by %s: %s", get("involvedObject", "kind"), s.told(get("involvedObject", "name")), get("type"), get("reason"), component, strings.TrimPrefix(s.told(get("message")), "(combined from similar events): "))
+	switch get("reason") {
+	case "WaitForFirstConsumer", "WaitForPodScheduled":
+		// Whether the claim or its pod is seen first is chance where both are made together.
+		if !strings.HasPrefix(get("involvedObject", "name"), "mine-") || get("reason") == "WaitForPodScheduled" {
+			return "", 0
+		}
+	}
 	if strings.Contains(get("message"), "the object has been modified") {
 		return "", 0 // whose cache was behind is a matter of milliseconds
 	}
@@ -131,7 +140,8 @@ func (s *side) line(o *unstructured.Unstructured) string {
 		}
 	}
 	line := fmt.Sprintf("%s %s: %s", o.GetKind(), s.told(o.GetName()), s.told(text(s.plain("", all))))
-	if o.GetKind() == "Pod" {
+	switch o.GetKind() {
+	case "Pod", "PersistentVolumeClaim", "VolumeAttachment":
 		return place.ReplaceAllString(line, "node-#")
 	}
 	return line
@@ -150,7 +160,11 @@ func (s *side) status(o *unstructured.Unstructured, v any) any {
 			m["observedGeneration"] = "current"
 		}
 	}
-	if o.GetKind() != "Pod" {
+	switch o.GetKind() {
+	case "Pod":
+	case "HorizontalPodAutoscaler":
+		return autoscaler(m)
+	default:
 		return m
 	}
 	kept := map[string]any{}
@@ -187,7 +201,8 @@ func (s *side) status(o *unstructured.Unstructured, v any) any {
 
 // chance are fields whose values no two runs have in common.
 var chance = map[string]bool{
-	"uid": true, "resourceVersion": true, "creationTimestamp": true, "nodeName": true, "lastHeartbeatTime": true, "currentRevisionHash": true,
+	"uid": true, "resourceVersion": true, "creationTimestamp": true, "nodeName": true, "lastHeartbeatTime": true, "currentRevisionHash": true, "storage.kubernetes.io/csiProvisionerIdentity": true,
+	"devicePath": true,
 }
 
 // plain takes out of a value what differs by chance.

@@ -47,20 +47,23 @@ type room struct {
 
 // watched are the kinds that a story looks at.
 var watched = map[string]schema.GroupVersionResource{
-	"pods":                   {Version: "v1", Resource: "pods"},
-	"replicationcontrollers": {Version: "v1", Resource: "replicationcontrollers"},
-	"resourcequotas":         {Version: "v1", Resource: "resourcequotas"},
-	"persistentvolumeclaims": {Version: "v1", Resource: "persistentvolumeclaims"},
-	"events":                 {Version: "v1", Resource: "events"},
-	"nodes":                  {Version: "v1", Resource: "nodes"},
-	"deployments":            {Group: "apps", Version: "v1", Resource: "deployments"},
-	"replicasets":            {Group: "apps", Version: "v1", Resource: "replicasets"},
-	"statefulsets":           {Group: "apps", Version: "v1", Resource: "statefulsets"},
-	"daemonsets":             {Group: "apps", Version: "v1", Resource: "daemonsets"},
-	"controllerrevisions":    {Group: "apps", Version: "v1", Resource: "controllerrevisions"},
-	"jobs":                   {Group: "batch", Version: "v1", Resource: "jobs"},
-	"cronjobs":               {Group: "batch", Version: "v1", Resource: "cronjobs"},
-	"poddisruptionbudgets":   {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	"pods":                     {Version: "v1", Resource: "pods"},
+	"replicationcontrollers":   {Version: "v1", Resource: "replicationcontrollers"},
+	"resourcequotas":           {Version: "v1", Resource: "resourcequotas"},
+	"persistentvolumeclaims":   {Version: "v1", Resource: "persistentvolumeclaims"},
+	"events":                   {Version: "v1", Resource: "events"},
+	"nodes":                    {Version: "v1", Resource: "nodes"},
+	"deployments":              {Group: "apps", Version: "v1", Resource: "deployments"},
+	"replicasets":              {Group: "apps", Version: "v1", Resource: "replicasets"},
+	"statefulsets":             {Group: "apps", Version: "v1", Resource: "statefulsets"},
+	"daemonsets":               {Group: "apps", Version: "v1", Resource: "daemonsets"},
+	"controllerrevisions":      {Group: "apps", Version: "v1", Resource: "controllerrevisions"},
+	"jobs":                     {Group: "batch", Version: "v1", Resource: "jobs"},
+	"cronjobs":                 {Group: "batch", Version: "v1", Resource: "cronjobs"},
+	"poddisruptionbudgets":     {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	"horizontalpodautoscalers": {Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
+	"persistentvolumes":        {Version: "v1", Resource: "persistentvolumes"},
+	"volumeattachments":        {Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
 }
 
 // boot starts a side. Its time is the machine's, as the binary's is.
@@ -107,8 +110,13 @@ func (s *side) see(obj any, gone bool) {
 		s.drawn[o.GetName()] = prefix + "#"
 	}
 	in := o.GetNamespace()
-	if o.GetKind() == "Node" {
+	switch o.GetKind() {
+	case "Node":
 		in = s.places[o.GetName()]
+	case "PersistentVolume":
+		in = volumeOf(o)
+	case "VolumeAttachment":
+		in = s.places[at(o, "spec", "nodeName")]
 	}
 	r := s.rooms[in]
 	if r == nil {
@@ -158,7 +166,7 @@ func (s *side) client(resource, ns string) dynamic.ResourceInterface {
 	if resource == "namespaces" {
 		return s.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	}
-	if ns == "" {
+	if ns == "" || resource == "persistentvolumes" {
 		return s.dyn.Resource(watched[resource])
 	}
 	return s.dyn.Resource(watched[resource]).Namespace(ns)
@@ -200,6 +208,9 @@ func (s *side) exec(ctx context.Context, line string) error {
 
 // all are the objects of a kind in a namespace, as last seen.
 func (s *side) all(resource, ns string) (found []*unstructured.Unstructured) {
+	if resource == "persistentvolumes" {
+		return s.allVolumes(ns)
+	}
 	items, _ := s.caches[resource].GetIndexer().ByIndex(cache.NamespaceIndex, ns)
 	for _, item := range items {
 		if o, ok := item.(*unstructured.Unstructured); ok {

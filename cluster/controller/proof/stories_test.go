@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"kviz/cluster/trace"
 	"kviz/raftstore/steady"
 )
@@ -32,8 +34,13 @@ func TestTheSameStories(t *testing.T) {
 	binary := program(t)
 	many := min(*atOnce, *stories)
 	var ours, real *side
-	ours, real = boot(t, "kviz", many*nodesOfStory), boot(t, "kube-controller-manager", many*nodesOfStory, trace.CompKCM)
+	ours, real = boot(t, "kviz", many*nodesOfStory+1), boot(t, "kube-controller-manager", many*nodesOfStory+1, trace.CompKCM)
 	real.Run(t, trace.CompKCM, binary, flags(t)...)
+	if measured() {
+		for _, s := range []*side{ours, real} {
+			s.metrics(t, fmt.Sprintf("node-%d", many*nodesOfStory+1))
+		}
+	}
 	seeds := make(chan uint64, *stories)
 	for i := range *stories {
 		seeds <- *first + uint64(i)
@@ -68,6 +75,16 @@ func TestTheSameStories(t *testing.T) {
 	if all.lines == 0 {
 		t.Error("nothing was compared")
 	}
+}
+
+// measured reports whether a story needs metrics-server.
+func measured() bool {
+	for i := range *stories {
+		if draw(*first+uint64(i), "s", make([]string, nodesOfStory)).kind == "hpa" {
+			return true
+		}
+	}
+	return false
 }
 
 type tally struct {
@@ -243,11 +260,16 @@ func (g *stage) leave(ctx context.Context) error {
 		if err := s.delete(ctx, "namespaces", "", g.ns, "Background"); err != nil {
 			return err
 		}
-		for len(s.all("pods", g.ns)) > 0 || !s.ready(g.nodes) {
+		for len(s.all("pods", g.ns)) > 0 || len(s.all("persistentvolumeclaims", g.ns)) > 0 || !s.ready(g.nodes) {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("%s: the namespace does not become empty: %w", g.ns, ctx.Err())
 			case <-time.After(look):
+			}
+		}
+		for _, v := range s.all("persistentvolumes", g.ns) {
+			if err := s.delete(ctx, "persistentvolumes", "", v.GetName(), "Background"); err != nil && !apierrors.IsNotFound(err) {
+				return err
 			}
 		}
 		s.mu.Lock()
