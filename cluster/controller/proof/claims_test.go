@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // claim is a story of claims and volumes: those that somebody made, those of a StorageClass, a StatefulSet's and a pod's own.
@@ -231,7 +232,23 @@ spec:
 			st.add(st.patch(fmt.Sprintf("scale to %d", n), "statefulsets", "web", spec("replicas", n)))
 		}
 	}
+	for i := range st.steps { // volumes take longer to come than a step is calm
+		st.steps[i].until = st.whole
+	}
 	st.add(st.remove("statefulsets", "web"))
+}
+
+// whole says that a StatefulSet has not all its pods, or more.
+func (st *story) whole(s *side) string {
+	for _, o := range s.all("statefulsets", st.ns) {
+		want, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+		has, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+		ready, _, _ := unstructured.NestedInt64(o.Object, "status", "readyReplicas")
+		if has != want || ready != want {
+			return fmt.Sprintf("%d pods, %d of them ready, not %d", has, ready, want)
+		}
+	}
+	return ""
 }
 
 func (st *story) claimOfPod() {
