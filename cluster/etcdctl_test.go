@@ -22,8 +22,8 @@ var uncertain = []varies{
 	{regexp.MustCompile(`[│─┌┐└┘├┤┬┴┼]+`), " "},
 	{regexp.MustCompile(`(3\.7\.0 .*%  +SIZE)  +(true|false)  +false +\d+ +\d+ +\d+`), "${1}  LEADER  false TERM INDEX APPLIED"}, // in the middle of its column
 	{regexp.MustCompile(`(SIZE  SIZE.*?)  +(true|false)  +false  +\d+  +\d+  +\d+`), "${1}  LEADER  false  TERM  INDEX  APPLIED"},
-	{regexp.MustCompile(`\bhash = \d+|\b[0-9a-f]{8}, (\d+), (\d+), SIZE`), "HASH, $1, $2, SIZE"},
-	{regexp.MustCompile(`\b[0-9a-f]{7,8}( +\d+ +\d+ +SIZE)`), "HASH$1"},
+	{regexp.MustCompile(`\bhash = \d+|\b[0-9a-f]{5,8}, (\d+), (\d+), SIZE`), "HASH, $1, $2, SIZE"},
+	{regexp.MustCompile(`\b[0-9a-f]{5,8}( +\d+ +\d+ +SIZE)`), "HASH$1"},
 	{regexp.MustCompile(`(?m)^([^,\n]*:2379), \d+, `), "$1, HASH, "},
 	{regexp.MustCompile(`(?m)^\d{6,}, (\d+), `), "HASH, $1, "},
 	{regexp.MustCompile(`HASH, \d+, \d+, SIZE`), "HASH, REVISION, KEYS, SIZE"},

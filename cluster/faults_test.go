@@ -127,8 +127,11 @@ func argsOf(c *cluster.Cluster, name, kind, target string) string {
 	switch name + " " + kind {
 	case "slow member":
 		return "20ms"
-	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue", "slow controller", "slow cloud", "slow cloud-controller-manager":
+	case "slow node", "slow watch", "slow webhook", "slow oidc", "slow apiserver", "slow informer", "slow queue", "slow controller", "slow cloud", "slow cloud-controller-manager",
+		"slow csi-driver", "slow csi-provisioner", "slow csi-attacher", "slow csi-resizer":
 		return "500ms"
+	case "fail csi-driver":
+		return "publish"
 	case "slow registry":
 		return "10"
 	case "delay member":
@@ -211,9 +214,10 @@ func TestEveryFaultIsMended(t *testing.T) {
 		"store":         {"store", "watch", "informer"},
 		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "cloud-controller-manager", "cloud", "controller", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
+		"storage":       {"csi-driver", "csi-provisioner", "csi-attacher", "csi-resizer"},
 	}
 	tested := map[string]bool{}
-	for _, g := range []string{"members", "store", "control plane", "nodes"} {
+	for _, g := range []string{"members", "store", "control plane", "nodes", "storage"} {
 		t.Run(g, func(t *testing.T) {
 			steady.Bubble(t, func(t *testing.T) {
 				c := boot(t, cluster.Config{Seed: 11, NoSync: true})

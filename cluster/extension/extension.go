@@ -25,7 +25,13 @@ import (
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/remote"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.API, How: simulated.Simplified,
+	What: "metrics-server and the metrics adapter ask with a SubjectAccessReview for each request whether the user may send it, and remember no answer",
+})
 
 // ReviewLimits are how fast SubjectAccessReviews may be sent (apiserver
 // pkg/server/options/authorization.go getClient); other clients have client-go's limit.

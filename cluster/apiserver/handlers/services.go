@@ -18,7 +18,7 @@ func serviceOf(obj, old runtime.Object) (svc, was *corev1.Service) {
 }
 
 func (c *Call) allocating() service.Request {
-	return service.Request{Task: c.Task, Now: c.Now(), System: c.Req.System, DryRun: c.Req.DryRun}
+	return service.Request{Task: c.Ask(), Now: c.Now(), System: c.Req.System, DryRun: c.Req.DryRun}
 }
 
 // allocate gives a Service what it needs and does not have, until the round of the request
