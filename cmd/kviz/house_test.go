@@ -87,14 +87,14 @@ var mayImport = map[string][]string{
 	"cluster/expr":                    {"cluster/expr", "cluster/view", "cluster/trace"},
 	"cluster/control":                 {"cluster/trace"},
 	"cluster/storage":                 {"cluster/storage", "cluster/sim", "cluster/trace", "raftstore"},
-	"cluster/apiserver":               {"cluster/apiserver", "cluster/bound", "cluster/client", "cluster/idp", "cluster/jws", "cluster/kms", "cluster/openapi", "cluster/quota", "cluster/remote", "cluster/sim", "cluster/stdio", "cluster/storage", "cluster/trace", "cluster/webhook", "cluster/workqueue"},
+	"cluster/apiserver":               {"cluster/apiserver", "cluster/bound", "cluster/client", "cluster/idp", "cluster/jws", "cluster/kms", "cluster/openapi", "cluster/quota", "cluster/record", "cluster/remote", "cluster/sim", "cluster/stdio", "cluster/storage", "cluster/trace", "cluster/webhook", "cluster/workqueue"},
 	"cluster/serve":                   {"cluster/apiserver", "cluster/client", "cluster/openapi", "cluster/remote", "cluster/sim", "cluster/stdio", "cluster/trace", "raftstore/host", "assets"},
 	"cluster/controller":              {"cluster/controller", "cluster/bound", "cluster/client", "cluster/quota", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/controller/upstreamtest": {"cluster/controller", "cluster/client", "cluster/informer", "cluster/sim", "cluster/trace", "raftstore/steady"}, // only tests import it
 	"cluster/quota":                   {"cluster/quota"},
 	"cluster/scheduler":               {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/events", "cluster/leaderelection", "cluster/sim", "cluster/trace"},
 	"cluster/scheduler/program":       {"cluster/scheduler", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/events", "cluster/leaderelection", "cluster/sim", "cluster/trace", "cluster/remote", "cluster/runtime"},
-	"cluster/kubelet":                 {"cluster/kubelet", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/runtime", "cluster/registry", "cluster/sim", "cluster/stdio", "cluster/trace"},
+	"cluster/kubelet":                 {"cluster/kubelet", "cluster/client", "cluster/csi", "cluster/folder", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/runtime", "cluster/registry", "cluster/sim", "cluster/stdio", "cluster/trace"},
 	"cluster/proxy":                   {"cluster/proxy", "cluster/network", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/sim", "cluster/trace"},
 	"raftstore":                       {"raftstore"},
 	"assets":                          {"assets"},
@@ -144,17 +144,18 @@ func within(dir string, allowed []string) bool {
 // edges are the places inside cluster that touch the world outside the
 // simulation, each with its reason.
 var edges = map[string]string{
-	"cluster/sim":               "the kernel itself: it paces virtual time and owns the inbox",
-	"cluster/serve":             "network edge: HTTPS for clients of other processes",
-	"cluster/console":           "the console edge: kubectl is ordinary code with goroutines of its own",
-	"cluster/trace/recorder.go": "file edge: writes the recording beside the run",
-	"cluster/bench":             "measures the real machine",
-	"cluster/boot.go":           "starts the kernel's goroutine",
-	"cluster/comparison.go":     "tells, beside the kernel, how long a run takes to be run again",
-	"cluster/fork.go":           "runs a run again as fast as the machine can, and compares it beside the kernel",
-	"cluster/odds":              "runs branches of a run side by side, and tells how long that takes",
-	"cluster/etcd.go":           "waits for the store's members and disks, on goroutines beside the kernel",
-	"cluster/etcdctl.go":        "the console's etcdctl: etcd's API on gRPC's goroutines, and waiting for a member",
+	"cluster/sim":                     "the kernel itself: it paces virtual time and owns the inbox",
+	"cluster/serve":                   "network edge: HTTPS for clients of other processes",
+	"cluster/controller/upstreamtest": "upstream's controllers, which tests run beside ours, have goroutines of their own",
+	"cluster/console":                 "the console edge: kubectl is ordinary code with goroutines of its own",
+	"cluster/trace/recorder.go":       "file edge: writes the recording beside the run",
+	"cluster/bench":                   "measures the real machine",
+	"cluster/boot.go":                 "starts the kernel's goroutine",
+	"cluster/comparison.go":           "tells, beside the kernel, how long a run takes to be run again",
+	"cluster/fork.go":                 "runs a run again as fast as the machine can, and compares it beside the kernel",
+	"cluster/odds":                    "runs branches of a run side by side, and tells how long that takes",
+	"cluster/etcd.go":                 "waits for the store's members and disks, on goroutines beside the kernel",
+	"cluster/etcdctl.go":              "the console's etcdctl: etcd's API on gRPC's goroutines, and waiting for a member",
 }
 
 var realWorld = map[string]string{

@@ -92,7 +92,7 @@ func (s source) onClock() (found []string) {
 			return true
 		}
 		switch name := selected(sel); {
-		case name == "steady.Bubble" || name == "synctest.Test":
+		case name == "steady.Bubble" || name == "synctest.Test" || name == "upstreamtest.Bubble":
 			bubble = true
 		case clock[name] != "":
 			found = append(found, s.fset.Position(sel.Pos()).String()+": "+name+" in a test; "+clock[name])

@@ -75,6 +75,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.following.answer(t, r)
 	}
 	q := r.URL.Query()
+	if inOrder(q) {
+		r.URL.RawQuery = q.Encode()
+	}
 	switch watch := q.Get("watch"); {
 	case t.raw && watch != "" && watch != "0" && watch != "false":
 		return t.rawWatch(r, q)
@@ -98,6 +101,20 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.noteDeletion(r.URL.Path, resp)
 	}
 	return resp, err
+}
+
+// inOrder puts the terms of a field selector into the order of their text, and reports whether
+// there are several: kubectl describe makes the selector for an object's Events from a map, in
+// another order each time (client-go GetFieldSelector).
+func inOrder(q url.Values) bool {
+	of := q.Get("fieldSelector")
+	if !strings.Contains(of, ",") || strings.Contains(of, `\`) { // a comma of a value is escaped
+		return false
+	}
+	terms := strings.Split(of, ",")
+	slices.Sort(terms)
+	q.Set("fieldSelector", strings.Join(terms, ","))
+	return true
 }
 
 // caller is who sends a request: the console's user, unless kubectl shows a client
