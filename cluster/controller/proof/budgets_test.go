@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // budget is the story of a PodDisruptionBudget over a workload, with evictions on the way.
@@ -62,9 +63,23 @@ spec:
 			st.add(st.patch("select every pod", "poddisruptionbudgets", "web", spec("selector", map[string]any{"matchLabels": nil})))
 		}
 	}
+	for i := range st.steps { // a pod that takes the place of another may take longer to come than a step is calm
+		st.steps[i].until = st.running
+	}
 	st.add(step{says: "delete the budget", do: func(ctx context.Context, s *side) error {
 		return s.delete(ctx, "poddisruptionbudgets", st.ns, "web", metav1.DeletePropagationBackground)
 	}}, st.evict(1, false), st.remove(resource, "web"))
+}
+
+// running says that a pod does not run yet.
+func (st *story) running(s *side) string {
+	for _, o := range s.all("pods", st.ns) {
+		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+		if o.GetDeletionTimestamp() != nil || phase != "Running" {
+			return o.GetName() + " does not run yet"
+		}
+	}
+	return ""
 }
 
 // unready is the step that has some pods fail their readiness probe.
