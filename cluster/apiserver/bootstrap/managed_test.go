@@ -80,7 +80,7 @@ func written(t *testing.T, managers *fieldmanager.Managers, kind *registry.Kind,
 			o.Rules = nil
 		}
 	case *networkingv1.ServiceCIDR:
-		applier, applied = "kubernetes-service-cidr-controller", part(t, o, "status")
+		applier = "kubernetes-service-cidr-controller"
 		o.Status.Conditions[0].Message = "Kubernetes default Service CIDR is ready" // until the other controller comes
 		applied = part(t, o, "status")
 		finalizers := o.Finalizers

@@ -83,7 +83,7 @@ func TestLoadBalancerFollowsServiceAndNodes(t *testing.T) {
 		t.Sleep(time.Second)
 		p.Kill()
 		t.Sleep(time.Second)
-		p = start(b, c, in)
+		start(b, c, in)
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "the first is deleted")
 		clienttest.Must(struct{}{}, c.Delete(t, client.Services, "demo", "web", metav1.DeleteOptions{}))
