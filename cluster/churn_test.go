@@ -11,9 +11,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -52,7 +55,7 @@ func churned(seed uint64, long time.Duration) string {
 		passed += wait
 		what := ""
 		kind := []string{"deployment/web", "statefulset/db", "statefulset/disks", "daemonset/agent"}[r.IntN(4)]
-		switch n := r.IntN(16); {
+		switch n := r.IntN(22); {
 		case n < 3 && kind != "daemonset/agent":
 			what = fmt.Sprintf("kubectl scale %s --replicas=%d", kind, r.IntN(6))
 		case n < 5:
@@ -82,6 +85,19 @@ func churned(seed uint64, long time.Duration) string {
 			what = fmt.Sprintf("kubectl delete --wait=false job once-%d --cascade=%s", 1+r.IntN(jobs), []string{"background", "foreground"}[r.IntN(2)])
 		case n == 15:
 			what = fmt.Sprintf(`kubectl patch cronjob tick --type=merge -p '{"spec":{"concurrencyPolicy":"%s","suspend":%v}}'`, []string{"Allow", "Forbid", "Replace"}[r.IntN(3)], r.IntN(3) == 0)
+		case n == 16:
+			what = fmt.Sprintf("kviz load deployment/auto --cpu %dm", 50+r.IntN(500))
+		case n == 17:
+			what = fmt.Sprintf("kubectl drain node-%[1]d --ignore-daemonsets --delete-emptydir-data --force --timeout=20s\nkubectl uncordon node-%[1]d", 1+r.IntN(3))
+		case n == 18:
+			what = fmt.Sprintf(`kubectl patch pdb web --type=merge -p '{"spec":{"minAvailable":%s}}'`, []string{"0", "1", "2", `"50%"`, `"100%"`}[r.IntN(5)])
+		case n == 19 && len(down) == 0:
+			what = "kviz fault fail csi-driver " + []string{"create", "delete", "attach", "detach", "stage", "publish"}[r.IntN(6)]
+			down = append(down, "kviz fault heal csi-driver")
+		case n == 20:
+			what = "kviz fault restart " + []string{"csi-provisioner", "csi-attacher", "csi-resizer"}[r.IntN(3)]
+		case n == 21:
+			what = fmt.Sprintf(`kubectl patch pvc data-disks-%d -p '{"spec":{"resources":{"requests":{"storage":"%dGi"}}}}'`, r.IntN(3), 2+r.IntN(5))
 		default:
 			if len(down) > 0 {
 				what, down = down[0], nil
@@ -104,7 +120,37 @@ func churned(seed uint64, long time.Duration) string {
 }
 
 const setOut = `
+kubectl apply -f manifests/metrics-server.yaml
 kubectl create -f - <<END
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: db}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: db}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: auto}
+spec:
+  selector: {matchLabels: {app: auto}}
+  template:
+    metadata: {labels: {app: auto}}
+    spec: {terminationGracePeriodSeconds: 5, containers: [{name: c, image: nginx, resources: {requests: {cpu: 100m}}}]}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: auto}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: auto}
+  minReplicas: 2
+  maxReplicas: 6
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
+  behavior: {scaleDown: {stabilizationWindowSeconds: 30}}
+---
 apiVersion: v1
 kind: Service
 metadata: {name: web}
@@ -142,7 +188,7 @@ spec:
   selector: {matchLabels: {app: disks}}
   template:
     metadata: {labels: {app: disks}}
-    spec: {terminationGracePeriodSeconds: 5, containers: [{name: c, image: nginx}]}
+    spec: {terminationGracePeriodSeconds: 5, containers: [{name: c, image: nginx, volumeMounts: [{name: data, mountPath: /data}]}]}
   volumeClaimTemplates:
   - metadata: {name: data}
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
@@ -168,6 +214,7 @@ spec:
       template:
         spec: {restartPolicy: Never, containers: [{name: c, image: busybox, command: [sleep, "40"]}]}
 END
+kviz load deployment/auto --cpu 150m
 sleep 5
 `
 
@@ -191,7 +238,8 @@ const calmDown = `
 for w in deployment/web statefulset/db statefulset/disks daemonset/agent; do kubectl set image $w c=nginx:1.27; done
 kubectl patch cronjob tick --type=merge -p '{"spec":{"suspend":true}}'
 sleep 30
-kubectl delete --wait=false pods -l app=db
+kubectl delete --wait=false pods -l 'app in (db, disks)'
+kviz load deployment/auto --cpu 290m
 sleep 60
 `
 
@@ -206,15 +254,15 @@ func TestWorkloadsAddUp(t *testing.T) {
 		for _, wrong := range sums(t, c) {
 			t.Error(wrong)
 		}
-		acted := map[string]int{}
+		acted := map[string]int{} // whether there are Jobs is chance
 		for _, e := range past(t, c) {
 			if e.Kind == trace.ReconcileAction {
 				acted[e.Lane.Component]++
 			}
 		}
-		for _, name := range []string{"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob"} {
-			if n := acted[name+"-controller"]; n < 10 {
-				t.Errorf("the %s controller acted %d times only", name, n)
+		for _, name := range []string{"deployment", "replicaset", "statefulset", "daemonset", "disruption", "horizontal-pod-autoscaler", "persistentvolume-binder", "persistentvolume-attach-detach"} {
+			if acted[name+"-controller"] == 0 {
+				t.Errorf("the %s controller did not act", name)
 			}
 		}
 		t.Logf("actions of controllers: %v", acted)
@@ -291,6 +339,17 @@ func sums(t *testing.T, c *cluster.Cluster) []string {
 			l.cronJob(cj, jobs)
 		}
 		l.endpoints(listed[*discoveryv1.EndpointSlice](l, task, api, client.EndpointSlices))
+		for _, b := range listed[*policyv1.PodDisruptionBudget](l, task, api, client.PodDisruptionBudgets) {
+			l.budget(b)
+		}
+		for _, h := range listed[*autoscalingv2.HorizontalPodAutoscaler](l, task, api, client.HorizontalPodAutoscalers) {
+			l.autoscaler(h)
+		}
+		l.volumes(
+			listed[*corev1.PersistentVolume](l, task, api, client.PersistentVolumes),
+			listed[*storagev1.VolumeAttachment](l, task, api, client.VolumeAttachments),
+			listed[*corev1.Node](l, task, api, client.Nodes),
+		)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +364,11 @@ func sums(t *testing.T, c *cluster.Cluster) []string {
 }
 
 func listed[T metav1.Object](l *left, t *sim.Task, api client.Interface, r client.Resource) (out []T) {
-	objs, _, err := api.List(t, r, "default", metav1.ListOptions{})
+	ns := "default"
+	if !r.Namespaced {
+		ns = ""
+	}
+	objs, _, err := api.List(t, r, ns, metav1.ListOptions{})
 	if err != nil {
 		l.say("%s: %v", r.Resource, err)
 	}
@@ -347,6 +410,9 @@ func (l *left) deployment(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) {
 	n := 0
 	for _, rs := range sets {
 		l.owned("ReplicaSet", rs)
+		if !metav1.IsControlledBy(rs, d) {
+			continue
+		}
 		all, ready := l.of(rs)
 		if len(all) != int(*rs.Spec.Replicas) || len(ready) != len(all) {
 			l.say("ReplicaSet %s wants %d, has %d, of which %d are ready", rs.Name, *rs.Spec.Replicas, len(all), len(ready))
@@ -376,10 +442,10 @@ func (l *left) statefulSet(s *appsv1.StatefulSet) {
 			l.say("%s is of revision %s, not %s", p.Name, p.Labels[appsv1.StatefulSetRevisionLabel], s.Status.UpdateRevision)
 		}
 	}
+	if len(ready) != want {
+		l.say("StatefulSet %s: %d of %d are ready", s.Name, len(ready), want)
+	}
 	if len(s.Spec.VolumeClaimTemplates) == 0 {
-		if len(ready) != want {
-			l.say("StatefulSet %s: %d of %d are ready", s.Name, len(ready), want)
-		}
 		return
 	}
 	claims := 0
@@ -489,5 +555,77 @@ func (l *left) endpoints(list []*discoveryv1.EndpointSlice) {
 	slices.Sort(there)
 	if !slices.Equal(told, there) {
 		l.say("the Service's endpoints are %v, its pods %v", told, there)
+	}
+}
+
+// budget says where a budget does not count what there is.
+func (l *left) budget(b *policyv1.PodDisruptionBudget) {
+	all, healthy := 0, 0
+	for _, p := range l.pods {
+		if p.Labels["app"] != b.Spec.Selector.MatchLabels["app"] {
+			continue
+		}
+		all++
+		if slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
+			healthy++
+		}
+	}
+	st := b.Status
+	if int(st.ExpectedPods) != all || int(st.CurrentHealthy) != healthy || st.ObservedGeneration != b.Generation || len(st.DisruptedPods) > 0 ||
+		st.DisruptionsAllowed != max(0, st.CurrentHealthy-st.DesiredHealthy) {
+		l.say("PodDisruptionBudget %s: %d pods, %d of them healthy: %+v", b.Name, all, healthy, st)
+	}
+}
+
+// autoscaler says where the replicas are not what the load asks for: 290m shared among pods that request
+// 100m, with a target of 60 %, are five.
+func (l *left) autoscaler(h *autoscalingv2.HorizontalPodAutoscaler) {
+	if st := h.Status; st.CurrentReplicas != 5 || st.DesiredReplicas != 5 || st.ObservedGeneration == nil || *st.ObservedGeneration != h.Generation {
+		l.say("HorizontalPodAutoscaler %s: %+v", h.Name, st)
+	}
+}
+
+// volumes says where claims, volumes, attachments, nodes and pods do not agree.
+func (l *left) volumes(volumes []*corev1.PersistentVolume, attachments []*storagev1.VolumeAttachment, nodes []*corev1.Node) {
+	claims, claimOf := map[types.UID]*corev1.PersistentVolumeClaim{}, map[string]string{}
+	for _, c := range l.claims {
+		claims[c.UID] = c
+		if c.Status.Phase != corev1.ClaimBound {
+			l.say("claim %s is %s", c.Name, c.Status.Phase)
+		}
+	}
+	for _, v := range volumes {
+		ref := v.Spec.ClaimRef
+		if ref == nil || claims[ref.UID] == nil || claims[ref.UID].Spec.VolumeName != v.Name || v.Status.Phase != corev1.VolumeBound {
+			l.say("volume %s is %s, for %v", v.Name, v.Status.Phase, ref)
+			continue
+		}
+		claimOf[v.Name] = ref.Name
+		if got, want := v.Spec.Capacity.Storage(), claims[ref.UID].Spec.Resources.Requests.Storage(); got.Cmp(*want) != 0 {
+			l.say("volume %s has %s, and its claim asks for %s", v.Name, got, want)
+		}
+	}
+	wanted := map[string]bool{} // NODE/CLAIM
+	for _, p := range l.pods {
+		for _, v := range p.Spec.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				wanted[p.Spec.NodeName+"/"+v.PersistentVolumeClaim.ClaimName] = true
+			}
+		}
+	}
+	attached := map[string]int{}
+	for _, a := range attachments {
+		attached[a.Spec.NodeName]++
+		if of := claimOf[*a.Spec.Source.PersistentVolumeName]; !a.Status.Attached || a.DeletionTimestamp != nil || !wanted[a.Spec.NodeName+"/"+of] {
+			l.say("VolumeAttachment of claim %q to %s: attached %v, being deleted %v, wanted %v", of, a.Spec.NodeName, a.Status.Attached, a.DeletionTimestamp != nil, wanted[a.Spec.NodeName+"/"+of])
+		}
+	}
+	if len(attachments) != len(wanted) {
+		l.say("there are %d VolumeAttachments, and pods want %v", len(attachments), wanted)
+	}
+	for _, n := range nodes {
+		if in, has := len(n.Status.VolumesInUse), len(n.Status.VolumesAttached); in != attached[n.Name] || has != attached[n.Name] {
+			l.say("%s has %d volumes attached and %d in use, and %d VolumeAttachments", n.Name, has, in, attached[n.Name])
+		}
 	}
 }
