@@ -22,6 +22,11 @@ func (f focus) pattern() string {
 	return `\[` + f.sig + `\] ` + regexp.QuoteMeta(f.name) + `(\W|$)`
 }
 
+// folder is what its reports are kept in: lists of files are separated by colons.
+func (f focus) folder() string { return notInNames.ReplaceAllString(f.name, "-") }
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9-]+`)
+
 // focuses are what is run. What they have in common is that no answer of a container is
 // waited for.
 var focuses = []focus{
@@ -102,7 +107,8 @@ var beyond = []focus{
 	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) Deployment (Container Resource)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
 	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) Deployment (Pod Resource)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
 	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) Deployment (Pod-level Resources", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
-	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet Should", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet Should scale from 1 pod", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
+	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet Should scale from 5 pods", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
 	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet light", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
 	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet with idle sidecar", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
 	{name: "[Feature:HPA] Horizontal pod autoscaling (scale resource: Memory)", sig: "sig-autoscaling", speed: 1, manifest: metricsServer},
@@ -152,6 +158,7 @@ var leftOut = []struct{ specs, reason string }{
 	{"[Provider:gce]", "needs a cloud"},
 	{"[Provider:aws,azure,gce]", "needs a cloud"},
 	{"[Feature:KubeDNSAutoscaler]", "scales the Deployment of kube-dns, and the cluster's DNS is no pod here"},
+	{"DynamicProvisioner External", "installs a provisioner as a container"},
 	{"[Feature:StorageProvider]", "needs a cloud"},
 	{"Invalid AWS KMS key", "needs a cloud"},
 	{"[Feature:OffByDefault]", "the feature gate is off by default"},

@@ -128,7 +128,7 @@ func (p programs) runAll(ctx context.Context, chosen []focus, dir string, atOnce
 		wg.Go(func() {
 			defer func() { <-slots }()
 			began := time.Now()
-			got, failed := p.run(ctx, f, filepath.Join(dir, strings.ReplaceAll(f.name, " ", "-")))
+			got, failed := p.run(ctx, f, filepath.Join(dir, f.folder()))
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {

@@ -120,6 +120,9 @@ func readReport(dir string) (reports []types.Report, err error) {
 // suiteLimit is how long a focus may take; specs have limits of their own.
 const suiteLimit = 40 * time.Minute
 
+// besides is the environment of kviz that does not meet any other kviz of the machine.
+func besides(dir string) []string { return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "TMPDIR="+dir) }
+
 // manifests is their folder, from the one of this module.
 const manifests = "../../assets/manifests"
 
@@ -140,7 +143,8 @@ func (p programs) run(ctx context.Context, f focus, dir string) (results []resul
 		}
 	}
 	if f.manifest != "" {
-		c := exec.CommandContext(ctx, p.kviz, "kubectl", "--kubeconfig", kubeconfig, "apply", "-f", filepath.Join(manifests, f.manifest))
+		c := exec.CommandContext(ctx, p.kviz, "kubectl", "apply", "-f", filepath.Join(manifests, f.manifest))
+		c.Env = append(besides(dir), "KUBECONFIG="+kubeconfig)
 		if out, err := c.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("apply %s: %w: %s", f.manifest, err, out)
 		}
@@ -227,7 +231,7 @@ func (p programs) serve(ctx context.Context, dir string, speed int) (kubeconfig 
 	kubeconfig = filepath.Join(dir, "kubeconfig")
 	c := exec.CommandContext(ctx, p.kviz, "serve", "--kubeconfig", kubeconfig, "--speed", strconv.Itoa(speed))
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "TMPDIR="+dir)
+	c.Env = besides(dir)
 	c.Stderr = log
 	out, err := c.StdoutPipe()
 	if err != nil {
