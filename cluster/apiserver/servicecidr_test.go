@@ -138,7 +138,7 @@ func TestClusterIPsAreIPAddresses(t *testing.T) {
 	})
 }
 
-// A range that is full is told, and another ServiceCIDR gives addresses once it is Ready,
+// A full range is refused in upstream's words, and another ServiceCIDR gives addresses once it is Ready,
 // until it is deleted.
 func TestAnotherServiceCIDRGivesAddresses(t *testing.T) {
 	run(t, Config{ServiceCIDR: "10.96.0.0/29"}, func(world *world, task *sim.Task) {

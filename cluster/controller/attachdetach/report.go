@@ -46,7 +46,7 @@ func (r reports) remove(volume name, node string) {
 	}
 }
 
-// again has the status of a node that has come anew written, and reports whether there is
+// again has the status written of a node that has come back, and reports whether there is
 // anything to say (SetNodeStatusUpdateNeeded).
 func (r reports) again(node string) bool {
 	of := r[node]

@@ -62,7 +62,7 @@ func NewSigner(env *reconcile.Env) *Signer {
 // Start starts the workers.
 func (c *Signer) Start() { c.loop.Start(c.secrets, c.configs) }
 
-// sync signs anew, and takes away signatures of tokens that have gone (signConfigMap).
+// sync signs again, and takes away signatures of tokens that have gone (signConfigMap).
 func (c *Signer) sync(run *reconcile.Run) error {
 	obj, ok := c.configs.Get(run.Key)
 	if !ok {

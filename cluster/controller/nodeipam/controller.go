@@ -49,7 +49,7 @@ const (
 // updateTries is how often the writing of a range is tried at once (cidrUpdateRetries).
 const updateTries = 3
 
-// Config is what kube-controller-manager is told of the pods' addresses.
+// Config is what kube-controller-manager's flags say about the pods' addresses.
 type Config struct {
 	Cluster netip.Prefix // --cluster-cidr; the zero Prefix: the controller does not run (--allocate-node-cidrs=false)
 	Mask    int          // --node-cidr-mask-size

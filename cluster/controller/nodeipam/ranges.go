@@ -76,7 +76,7 @@ func (r *Ranges) covered(p netip.Prefix) (begin, end int, err error) {
 	return begin, begin + max(1<<max(r.mask-p.Bits(), 0), 1) - 1, nil
 }
 
-// Occupy takes the pieces of a prefix, whoever has them (Occupy).
+// Occupy takes the pieces of a prefix, also those that are taken already (Occupy).
 func (r *Ranges) Occupy(p netip.Prefix) error { return r.mark(p, true) }
 
 // Release gives them back (Release).

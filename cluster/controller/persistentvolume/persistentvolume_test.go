@@ -164,7 +164,7 @@ func state(b *clienttest.Bench) string {
 	return out.String()
 }
 
-// The smallest volume that fits is the claim's, and what is against the others is told. After the
+// The smallest volume that fits is the claim's, and the reasons against the others are said. After the
 // claim a volume stays with its data, or goes.
 func TestSmallestFit(t *testing.T) {
 	tell(t, "smallest-fit.txt", func(w world) {

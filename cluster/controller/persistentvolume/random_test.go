@@ -71,8 +71,8 @@ func anyClaim(r *rapid.T, name string) *corev1.PersistentVolumeClaim {
 }
 
 // A claim gets the volume that fits by component-helpers and comes first: of the fewest access
-// modes, reserved for the claim, the smallest, the first by name. What is against each of the
-// others is told.
+// modes, reserved for the claim, the smallest, the first by name. The reason against each of the
+// others is said.
 func TestTheVolumeIsTheRightOne(t *testing.T) {
 	steady.Check(t, func(r *rapid.T) {
 		var disks []*corev1.PersistentVolume
@@ -128,7 +128,7 @@ func TestTheVolumeIsTheRightOne(t *testing.T) {
 		sentences := waits(b) + b.Transcript("reconcile.action")
 		for _, v := range disks {
 			if len(disks) < 4 && !strings.Contains(sentences, v.Name) {
-				r.Errorf("nothing is told of %s:\n%s", v.Name, sentences)
+				r.Errorf("there is no word about %s:\n%s", v.Name, sentences)
 			}
 		}
 	})
