@@ -2,10 +2,17 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	custommetrics "k8s.io/metrics/pkg/apis/custom_metrics"
+	externalmetrics "k8s.io/metrics/pkg/apis/external_metrics"
+	"k8s.io/metrics/pkg/apis/metrics"
+
+	"kviz/cluster/trace"
 )
 
 // autoscale says why an autoscaler's target has as many replicas as it has: the last sum, what
@@ -28,6 +35,7 @@ func (s *State) autoscale(o *Object) *Reason {
 		r.Says = fmt.Sprintf("%s keeps %s at %s: %s", o.Ref, target, count(int(sum.Desired), "replica"), sum.Line())
 	}
 	without := false
+	var served []Keeper // of the metrics that have no value
 	for i := range sum.Metrics {
 		m := &sum.Metrics[i]
 		k := Keeper{What: m.Name, Why: strings.TrimPrefix(m.Why, m.Name+": "), Good: m.Error == "", Ref: o.Ref, Event: sum.Event}
@@ -36,7 +44,12 @@ func (s *State) autoscale(o *Object) *Reason {
 			without = true
 		}
 		r.From = append(r.From, k)
+		if k, ok := s.metricsAPI(m); m.Error != "" && ok {
+			served = append(served, k)
+		}
 	}
+	slices.SortFunc(served, func(a, b Keeper) int { return strings.Compare(a.What, b.What) })
+	r.From = append(r.From, slices.CompactFunc(served, func(a, b Keeper) bool { return a.What == b.What })...)
 	if k, ok := s.heldBack(o, a, sum); ok {
 		r.From = append(r.From, k)
 	}
@@ -55,6 +68,34 @@ func (s *State) autoscale(o *Object) *Reason {
 		})
 	}
 	return s.idle(r, autoscaler)
+}
+
+// metricsAPI says why the API that an autoscaler reads this metric from cannot answer; false
+// where it is served.
+func (s *State) metricsAPI(m *trace.AutoscaleMetric) (Keeper, bool) {
+	group, from := metrics.GroupName, "a metrics server does: kubectl apply -f manifests/metrics-server.yaml"
+	switch autoscalingv2.MetricSourceType(m.Type) {
+	case autoscalingv2.PodsMetricSourceType, autoscalingv2.ObjectMetricSourceType:
+		group, from = custommetrics.GroupName, "a metrics adapter does: kubectl apply -f manifests/metrics-adapter.yaml"
+	case autoscalingv2.ExternalMetricSourceType:
+		group, from = externalmetrics.GroupName, "a metrics adapter does: kubectl apply -f manifests/metrics-adapter.yaml"
+	}
+	none := Keeper{What: group, Why: "nothing serves this API in the cluster; " + from}
+	s.EachObject("apiservices", "", func(o *Object) bool {
+		svc, ok := o.Value.(*apiregistration.APIService)
+		if !ok || svc.Spec.Group != group || o.Deleted {
+			return true
+		}
+		none = Keeper{What: group, Why: "its APIService " + o.Name() + " is not Available yet", Ref: o.Ref, Event: o.Changed}
+		for _, c := range svc.Status.Conditions {
+			if c.Type == apiregistration.Available {
+				none.Good = c.Status == apiregistration.ConditionTrue
+				none.Why = "its APIService " + o.Name() + " is not Available: " + c.Reason + tail(": ", c.Message)
+			}
+		}
+		return !none.Good
+	})
+	return none, !none.Good
 }
 
 // changed is the last run that scaled the target; nil if none at hand did.
