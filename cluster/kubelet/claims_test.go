@@ -68,15 +68,20 @@ func (s *store) bound(name string, modes ...corev1.PersistentVolumeAccessMode) s
 // node is the Node as the kubelet reports it.
 func (s *store) node() *corev1.Node { return s.Object(client.Nodes, "", "node-1").(*corev1.Node) }
 
-// attach is what controller and attacher do once the Node's status says that the volume is in use.
-func (s *store) attach(id string) {
+// attach is what controller and attacher do once the Node's status says that the volume is in use. Others are attached
+// already.
+func (s *store) attach(id string, others ...string) {
 	name := corev1.UniqueVolumeName(csi.UniqueName(csi.Name, id))
 	s.wait(id+" in use", func() bool { return slices.Contains(s.node().Status.VolumesInUse, name) })
 	clienttest.Must(s.driver.ControllerPublishVolume(s.t, trace.Ref{}, id, "node-1", false, time.Minute))
 	clienttest.Must(client.Create(s.t, s.Client(), client.VolumeAttachments, "", &storagev1.VolumeAttachment{
 		ObjectMeta: metav1.ObjectMeta{Name: csi.AttachmentName(csi.Name, id, "node-1")}, Status: storagev1.VolumeAttachmentStatus{Attached: true},
 	}))
-	clienttest.Must(s.Client().Patch(s.t, client.Nodes, "", "node-1", types.StrategicMergePatchType, []byte(`{"status":{"volumesAttached":[{"name":"`+string(name)+`","devicePath":""}]}}`), "status"))
+	attached := `{"name":"` + string(name) + `","devicePath":""}`
+	for _, other := range others {
+		attached += `,{"name":"` + csi.UniqueName(csi.Name, other) + `","devicePath":""}`
+	}
+	clienttest.Must(s.Client().Patch(s.t, client.Nodes, "", "node-1", types.StrategicMergePatchType, []byte(`{"status":{"volumesAttached":[`+attached+`]}}`), "status"))
 }
 
 const dataPod = `
@@ -162,6 +167,37 @@ func TestClaim(t *testing.T) {
 			t.Errorf("the warnings are %q, want %q", warned, want)
 		}
 	})
+}
+
+// TestClaimOfTheNextPod: a pod is deleted and the next with its claim comes to the node at once, before the Node's status
+// says anything new. That status says all the time that the volume is in use and attached, so the pod starts; whether
+// another pod of the node has a volume or not.
+func TestClaimOfTheNextPod(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		t.Run(map[bool]string{false: "alone", true: "beside another"}[beside], func(t *testing.T) {
+			runStore(t, func(s *store) {
+				id := s.bound("data")
+				s.write("first", "true")
+				s.attach(id)
+				s.waitReady("first")
+				if beside {
+					other := s.bound("other")
+					s.create(strings.ReplaceAll(strings.NewReplacer("NAME", "other", "SCRIPT", "true").Replace(dataPod), "claimName: data", "claimName: other"))
+					s.attach(other, id)
+					s.waitReady("other")
+				}
+				s.t.Sleep(time.Minute) // until the Node has nothing new to say
+				before := s.node().ResourceVersion
+				s.delete("first", 1)
+				s.wait("first is gone", func() bool { return s.pod("first") == nil })
+				s.write("second", "true")
+				s.waitReady("second")
+				if now := s.node().ResourceVersion; now != before {
+					t.Errorf("the pod waited until the Node was written for another reason (%s, then %s)", before, now)
+				}
+			})
+		})
+	}
 }
 
 // TestClaimThatIsNotAttached: the pod's worker gives up after a while, says so, and begins again;

@@ -299,6 +299,8 @@ func (n *nodeState) update(t *sim.Task, what string) {
 		return // the next regular report takes them along
 	}
 	if !changed && t.Elapsed()-n.reported < statusReport {
+		// A volume can have left a pod and come to the next one since: the Node says all the time that it is in use.
+		n.kl.volumes.reported(n.written.VolumesInUse) // markVolumesFromNode
 		return
 	}
 	old := n.written

@@ -41,6 +41,7 @@ type volumeManager struct {
 	known   map[corev1.UniqueVolumeName]*nodeVolume
 	changed sim.Cond           // something about a volume, or a pod that waits for one
 	node    *informer.Informer // nil while no volume is wanted
+	seen    trace.ID           // the watch event that brought the Node
 }
 
 // nodeVolume is a volume that pods of the node want or have.
@@ -98,11 +99,16 @@ func (m *volumeManager) want(w *worker, c *claimed) {
 			Update: func(t *sim.Task, _, obj apiruntime.Object, why trace.ID) { look(t, obj, why) },
 		})
 		m.node.Start()
+		return
+	}
+	if obj, ok := m.node.Get(m.kl.cfg.Node); ok { // it may have been attached for long
+		m.look(obj.(*corev1.Node), m.seen)
 	}
 }
 
 // look reads from the Node which volumes are attached.
 func (m *volumeManager) look(node *corev1.Node, why trace.ID) {
+	m.seen = why
 	changed := false
 	for name, v := range m.known {
 		at := slices.ContainsFunc(node.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return a.Name == name })

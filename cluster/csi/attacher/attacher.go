@@ -128,7 +128,7 @@ func (s *Attacher) look(t *sim.Task, obj runtime.Object) {
 // nothing is left to do.
 func (s *Attacher) own(old, obj runtime.Object) bool {
 	was, is := old.(*storagev1.VolumeAttachment), obj.(*storagev1.VolumeAttachment)
-	if is.ResourceVersion == was.ResourceVersion || is.DeletionTimestamp == nil && was.Status.Attached && !is.Status.Attached {
+	if is.ResourceVersion == was.ResourceVersion || is.UID != was.UID || is.DeletionTimestamp == nil && was.Status.Attached && !is.Status.Attached {
 		return false
 	}
 	return is.DeletionTimestamp.Equal(was.DeletionTimestamp)
