@@ -1,10 +1,15 @@
 package cluster_test
 
 import (
+	"bytes"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"kviz/cluster"
+	"kviz/cluster/control"
+	"kviz/cluster/trace"
 	"kviz/raftstore/steady"
 )
 
@@ -64,6 +69,48 @@ func TestKubectlDrain(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 1, Bare: true})
 		golden(t, "drain", typed(t, c, "testdata/drain.txt", varying))
+	})
+}
+
+// kubectl drain asks for the evictions of all pods of a node at the same instant, as upstream's does, and prints that before
+// any of them has gone; so a drain takes as long as the pod that takes longest.
+func TestDrainEvictsAllPodsAtOnce(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true})
+		var out bytes.Buffer
+		c.Console().RunScript(t.Context(), "drain", `
+kubectl create deployment web --image=nginx:1.27 --replicas=9 >/dev/null; kubectl rollout status deployment/web --timeout=1m >/dev/null
+kubectl drain node-1
+kubectl drain node-2 >second &
+wait; tail -n 1 second
+kubectl create pdb web --selector=app=web --max-unavailable=0; sleep 1
+kubectl drain node-3 >third 2>&1 &
+sleep 7; kill $!; wait; grep -c ^evicting third; sleep 10; grep -c ^evicting third`, control.Streams{Out: &out, Err: &out})
+		said := regexp.MustCompile(`web-[a-z0-9-]*`).ReplaceAllString(out.String(), "POD")
+		want := "node/node-1 cordoned\n" + strings.Repeat("evicting pod default/POD\n", 3) + strings.Repeat("pod/POD evicted\n", 3) + "node/node-1 drained\n" +
+			"node/node-2 drained\npoddisruptionbudget.policy/web created\n18\n18\n"
+		if said != want {
+			t.Errorf("it printed\n%swant\n%s", said, want)
+		}
+		var at []time.Duration
+		for _, e := range everything(t, c) {
+			if r, ok := e.Payload.(*trace.Request); ok && r.Verb == "create" && r.Subresource == "eviction" {
+				at = append(at, e.At)
+			}
+		}
+		first := func(pods int) {
+			if len(at) < pods || at[0] != at[pods-1] {
+				t.Fatalf("the evictions of %d pods were asked for at %v, not at one instant", pods, at)
+			}
+			at = at[pods:]
+		}
+		first(3)
+		first(5)
+		first(9)
+		if len(at) != 9 {
+			t.Errorf("refused evictions were asked for again at %v, want once each", at)
+		}
 	})
 }
 

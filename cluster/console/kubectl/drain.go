@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,11 +27,15 @@ import (
 	"k8s.io/kubectl/pkg/scheme"
 
 	"kviz/cluster/console/command"
+	"kviz/cluster/sim"
 )
 
 // evictRetry is how long kubectl drain waits before it asks again for an
 // eviction that a disruption budget forbids (kubectl pkg/drain evictPods).
 const evictRetry = 5 * time.Second
+
+// goneInterval is how often it looks whether a pod has gone (evictPods and deletePods).
+const goneInterval = time.Second
 
 // heldRetries is how often its client asks again by itself, without a word, where the
 // answer says after how long it may (client-go rest maxRetries).
@@ -38,7 +43,8 @@ const heldRetries = 10
 
 // drainCommand is kubectl drain (kubectl pkg/cmd/drain NewCmdDrain). The real one waits by
 // the machine's clock, in one goroutine a pod; here its helper says which pods are to go,
-// and why some may not, and the evictions are asked for in virtual time.
+// and why some may not, and the evictions are asked for in virtual time, each pod's in a
+// turn of its own.
 func drainCommand(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run) *cobra.Command {
 	c := cmddrain.NewCmdDrain(f, streams)
 	plain := c.Run
@@ -101,7 +107,7 @@ func nodesToDrain(f cmdutil.Factory, cmd *cobra.Command, args []string) (nodes [
 type drainer struct {
 	*run
 	helper *drain.Helper
-	sender http.RoundTripper // of the evictions
+	sender http.RoundTripper // of what is asked about single pods
 	skip   int               // --skip-wait-for-delete-timeout, which the helper would measure by the machine's clock
 }
 
@@ -114,7 +120,7 @@ func newDrainer(f cmdutil.Factory, streams genericiooptions.IOStreams, k *run, c
 	if err != nil {
 		return nil, err
 	}
-	sender, err := rest.HTTPWrappersForConfig(c, k.transport)
+	sender, err := rest.HTTPWrappersForConfig(c, aside{k.transport})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +206,7 @@ func (d *drainer) drainNode(node string) error {
 	if pending := d.victims(left); len(pending) > 0 {
 		fmt.Fprintf(d.helper.ErrOut, "There are pending pods in node %q when an error occurred: %v\n", node, err)
 		for _, p := range pending {
-			fmt.Fprintf(d.helper.ErrOut, "pod/%s\n", p.pod.Name)
+			fmt.Fprintf(d.helper.ErrOut, "pod/%s\n", p.Name)
 		}
 	}
 	if errs != nil {
@@ -223,219 +229,278 @@ func sorted(text, between string) string {
 	return strings.Join(parts, between)
 }
 
-// victims are the pods to evict, by namespace and name.
-func (d *drainer) victims(list *drain.PodDeleteList) (all []victim) {
+// victims are the pods that are to go, by namespace and name.
+func (d *drainer) victims(list *drain.PodDeleteList) (all []*corev1.Pod) {
 	if list == nil {
 		return nil
 	}
 	pods := list.Pods()
 	for i := range pods {
 		if !d.lingers(&pods[i]) {
-			all = append(all, victim{pod: &pods[i]})
+			all = append(all, &pods[i])
 		}
 	}
-	slices.SortFunc(all, func(a, b victim) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(all, func(a, b *corev1.Pod) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	return all
 }
 
-// victim is a pod that is to be evicted.
-type victim struct {
-	pod   *corev1.Pod
-	asked bool          // the eviction was granted
-	again time.Duration // virtual: when to ask again
-	held  int           // how often the client has asked again by itself
-	retry bool          // drain asks again, which it says
-	over  bool
-}
-
-func (v *victim) String() string { return v.pod.Namespace + "/" + v.pod.Name }
+func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
 // removeAll has the pods of a node go, and waits until they are gone (DeleteOrEvictPods).
-func (d *drainer) removeAll(ctx context.Context, pods []victim) error {
-	limit := d.inv.LimitOf(d.helper.Timeout) // of each node by itself
-	from := d.inv.Kernel.Time()
+func (d *drainer) removeAll(ctx context.Context, pods []*corev1.Pod) error {
+	if len(pods) == 0 {
+		return nil
+	}
+	r := &removal{drainer: d, limit: d.inv.LimitOf(d.helper.Timeout)} // of each node by itself
 	if d.helper.DisableEviction {
-		if err := d.deleteAll(pods); err != nil {
-			return err
-		}
-		from = d.inv.Kernel.Time() // deletePods counts from here
+		return r.deleteAll(ctx, pods)
 	}
-	w, err := d.inv.Kernel.Changes(ctx, d.inv.Cause, 0, command.ChangeOf("pods"))
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	r := removal{drainer: d, limit: limit}
-	if limit > 0 {
-		r.until = from + limit
-	}
-	var failed []error
-	for {
-		left, next := 0, time.Duration(0)
-		for i := range pods {
-			p := &pods[i]
-			if p.over {
-				continue
-			}
-			if err := r.step(p); err != nil {
-				failed = append(failed, err)
-				p.over = true
-				if d.helper.DisableEviction { // one poll looks at all of them
-					return err
-				}
-			}
-			if p.over {
-				continue
-			}
-			left++
-			if at := r.wakes(p); at > 0 && (next == 0 || at < next) {
-				next = at
-			}
-		}
-		if left == 0 {
-			return utilerrors.NewAggregate(failed)
-		}
-		if err := w.NextBefore(ctx, next); errors.Is(err, command.ErrLimit) { // of a command timeout
-			return utilerrors.NewAggregate(append(failed, err))
-		} else if err != nil {
-			return err
-		}
-	}
-}
-
-// deleteAll deletes the pods one after the other (deletePods).
-func (d *drainer) deleteAll(pods []victim) error {
-	for i := range pods {
-		if err := d.evict(&pods[i]); err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-		pods[i].asked = true
-	}
-	return nil
+	return r.evictAll(ctx, pods)
 }
 
 // removal is a drainer that removes the pods of one node.
 type removal struct {
 	*drainer
 	limit, until time.Duration // how long, and until when, virtual; 0 for ever
+
+	mu sync.Mutex // of what is printed, as evictPods has one
+}
+
+func (r *removal) begin() {
+	if r.limit > 0 {
+		r.until = r.inv.Kernel.Time() + r.limit
+	}
 }
 
 func (r *removal) late() bool { return r.until > 0 && r.inv.Kernel.Time() >= r.until }
 
-// wakes is when something has to be done about a pod, if nothing changes before; 0 for
-// never. One that is asked about again is not given up in between.
-func (r *removal) wakes(p *victim) time.Duration {
-	if !p.asked {
-		return p.again
-	}
-	return r.until
+// say prints a line.
+func (r *removal) say(to io.Writer, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(to, format, args...)
 }
 
-// step takes a pod one step further, if it is time: its eviction is asked for, or it is
-// looked whether it has gone. It is what a goroutine of evictPods does between two sleeps.
-func (r *removal) step(p *victim) error {
-	if p.asked {
-		return r.look(p)
-	}
-	if r.inv.Kernel.Time() < p.again {
-		return nil
-	}
-	if p.retry {
-		p.retry = false
-		if fresh, err := r.helper.Client.CoreV1().Pods(p.pod.Namespace).Get(r.helper.Ctx, p.pod.Name, metav1.GetOptions{}); err == nil {
-			p.pod = fresh
+// deleteAll deletes the pods one after the other, then looks once a second whether they have all gone (deletePods).
+func (r *removal) deleteAll(ctx context.Context, pods []*corev1.Pod) error {
+	for _, p := range pods {
+		if err := r.remove(ctx, p); err != nil && !apierrors.IsNotFound(err) {
+			return err
 		}
 	}
-	if p.held == 0 {
-		fmt.Fprintf(r.helper.Out, "evicting pod %s\n", p)
+	r.begin()
+	return r.untilGone(ctx, pods)
+}
+
+// evictAll evicts the pods at the same time (evictPods, which has a goroutine for each of them). Each has a turn of its
+// own, so that their requests enter the cluster in the order of their names, and all at the same instant. The errors come
+// in the order in which the pods end.
+func (r *removal) evictAll(ctx context.Context, pods []*corev1.Pod) error {
+	r.begin()
+	k := r.inv.Kernel
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	turns := make([]*sim.Turn, len(pods))
+	for i := range turns {
+		turns[i] = k.NewTurn(nil)
+		if turns[i].Begin() != nil {
+			return command.ErrStopped
+		}
+	}
+	var failed []error
+	var ends sync.WaitGroup
+	var over sim.Cond // kernel's goroutine, as what is left
+	left := len(pods)
+	for i, p := range pods {
+		ends.Add(1)
+		k.Beside("kubectl drain of "+nameOf(p), func() {
+			defer ends.Done()
+			defer func() {
+				_ = turns[i].End(func() { // else the cluster has stopped
+					left--
+					over.Broadcast()
+				})
+			}()
+			turns[i].Await()
+			if err := r.evict(sim.WithTurn(within, turns[i]), p); err != nil {
+				r.mu.Lock()
+				failed = append(failed, err)
+				r.mu.Unlock()
+			}
+		})
+	}
+	err := k.Wait(ctx, r.inv.Cause, "drain", func(t *sim.Task) {
+		for left > 0 {
+			over.Wait(t)
+		}
+	})
+	if err != nil { // interrupted: none of them asks for more
+		cancel()
+		for _, t := range turns {
+			_ = k.Do(t.Rouse)
+			_ = t.End(nil)
+		}
+	}
+	ends.Wait()
+	if err != nil {
+		return err
+	}
+	return utilerrors.NewAggregate(failed)
+}
+
+// evict evicts a pod and waits until it is gone: a goroutine of evictPods.
+func (r *removal) evict(ctx context.Context, pod *corev1.Pod) error {
+	active := pod
+	for {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.say(r.helper.Out, "evicting pod %s\n", nameOf(active))
 		if r.late() {
-			return fmt.Errorf("error when evicting pods/%q -n %q: global timeout reached: %v", p.pod.Name, p.pod.Namespace, r.limit)
+			return fmt.Errorf("error when evicting pods/%q -n %q: global timeout reached: %v", active.Name, active.Namespace, r.limit)
+		}
+		err := r.ask(ctx, active)
+		ending := apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case errors.Is(err, command.ErrLimit):
+			return err
+		case apierrors.IsTooManyRequests(err):
+			r.say(r.helper.ErrOut, "error when evicting pods/%q -n %q (will retry after %v): %v\n", active.Name, active.Namespace, evictRetry, err)
+		case ending && active.DeletionTimestamp == nil:
+			r.say(r.helper.ErrOut, "error when evicting pod %q from terminating namespace %q (will retry after %v): %v\n", active.Name, active.Namespace, evictRetry, err)
+		case err != nil && !ending:
+			return fmt.Errorf("error when evicting pods/%q -n %q: %w", active.Name, active.Namespace, err)
+		default:
+			err := r.untilGone(ctx, []*corev1.Pod{active})
+			if err == nil || errors.Is(err, command.ErrLimit) {
+				return err
+			}
+			return fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", pod.Name, pod.Namespace, err)
+		}
+		if err := r.sleep(ctx, r.inv.Kernel.Time()+evictRetry); err != nil {
+			return err
+		}
+		if fresh, err := r.get(ctx, active); err == nil {
+			active = fresh
 		}
 	}
-	err := r.evict(p)
-	if after, ok := apierrors.SuggestsClientDelay(err); ok && after > 0 && p.held < heldRetries {
-		p.held++
-		p.again = r.inv.Kernel.Time() + time.Duration(after)*time.Second
-		return nil
-	}
-	p.held = 0
-	ending := apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-	switch {
-	case apierrors.IsNotFound(err):
-		p.over = true
-		return nil
-	case apierrors.IsTooManyRequests(err):
-		fmt.Fprintf(r.helper.ErrOut, "error when evicting pods/%q -n %q (will retry after %v): %v\n", p.pod.Name, p.pod.Namespace, evictRetry, err)
-		p.retry, p.again = true, r.inv.Kernel.Time()+evictRetry
-		return nil
-	case ending && p.pod.DeletionTimestamp == nil:
-		fmt.Fprintf(r.helper.ErrOut, "error when evicting pod %q from terminating namespace %q (will retry after %v): %v\n", p.pod.Name, p.pod.Namespace, evictRetry, err)
-		p.retry, p.again = true, r.inv.Kernel.Time()+evictRetry
-		return nil
-	case err != nil && !ending:
-		return fmt.Errorf("error when evicting pods/%q -n %q: %w", p.pod.Name, p.pod.Namespace, err)
-	}
-	p.asked = true
-	return r.look(p)
 }
 
-// look looks whether a pod has gone (waitForDelete).
-func (r *removal) look(p *victim) error {
-	current, err := r.helper.Client.CoreV1().Pods(p.pod.Namespace).Get(r.helper.Ctx, p.pod.Name, metav1.GetOptions{})
+// ask asks for an eviction, and by itself once more where the refusal says after how long it may (client-go rest
+// retries).
+func (r *removal) ask(ctx context.Context, p *corev1.Pod) error {
+	for held := 0; ; held++ {
+		err := r.remove(ctx, p)
+		after, again := apierrors.SuggestsClientDelay(err)
+		if !again || after <= 0 || held >= heldRetries {
+			return err
+		}
+		if err := r.sleep(ctx, r.inv.Kernel.Time()+time.Duration(after)*time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// untilGone looks once a second whether pods have gone (waitForDelete).
+func (r *removal) untilGone(ctx context.Context, pods []*corev1.Pod) error {
 	done, verb := "evicted", "eviction"
 	if r.helper.DisableEviction {
 		done, verb = "deleted", "deletion"
 	}
-	switch {
-	case apierrors.IsNotFound(err), err == nil && current.UID != p.pod.UID: // another pod may have got its name
-		p.over = true
-		fmt.Fprintf(r.helper.Out, "pod/%s %s\n", p.pod.Name, done)
-		return nil
-	case err != nil:
-		fmt.Fprintf(r.helper.Out, "pod/%s %s failed\n", p.pod.Name, verb)
-	case r.lingers(current):
-		p.over = true
-		fmt.Fprintf(r.helper.Out, "pod %q has DeletionTimestamp older than %v seconds, skipping\n", p.pod.Name, r.skip)
-		return nil
-	case r.late():
-		err = context.DeadlineExceeded
+	for tick := r.inv.Kernel.Time(); ; {
+		tick += goneInterval
+		var left []*corev1.Pod
+		for _, p := range pods {
+			switch current, err := r.get(ctx, p); {
+			case apierrors.IsNotFound(err), err == nil && current.UID != p.UID: // another pod may have got its name
+				r.say(r.helper.Out, "pod/%s %s\n", p.Name, done)
+			case err != nil && ctx.Err() != nil:
+				return err
+			case err != nil:
+				r.say(r.helper.Out, "pod/%s %s failed\n", p.Name, verb)
+				return err
+			case r.lingers(current):
+				r.say(r.helper.Out, "pod %q has DeletionTimestamp older than %v seconds, skipping\n", p.Name, r.skip)
+			default:
+				left = append(left, p)
+			}
+		}
+		if pods = left; len(pods) == 0 {
+			return nil
+		}
+		if r.until > 0 {
+			tick = min(tick, r.until)
+		}
+		if err := r.sleep(ctx, tick); err != nil {
+			return err
+		}
+		if r.late() {
+			return context.DeadlineExceeded
+		}
 	}
-	if err == nil || r.helper.DisableEviction {
-		return err
-	}
-	return fmt.Errorf("error when waiting for pod %q in namespace %q to terminate: %w", p.pod.Name, p.pod.Namespace, err)
 }
 
-// evict asks for an eviction, or for the deletion with --disable-eviction. It does not ask
+// sleep lets virtual time pass until an instant; that at which a timeout command ends comes first.
+func (r *removal) sleep(ctx context.Context, until time.Duration) error {
+	end, ends := command.Deadline(ctx)
+	over := ends && end <= until
+	if over {
+		until = end
+	}
+	err := r.inv.Kernel.Wait(ctx, r.inv.Cause, "sleep", func(t *sim.Task) { t.Sleep(max(until-t.Elapsed(), 0)) })
+	if err == nil && over {
+		return command.ErrLimit
+	}
+	return err
+}
+
+// get is the pod of a name as it is now.
+func (r *removal) get(ctx context.Context, p *corev1.Pod) (*corev1.Pod, error) {
+	var now corev1.Pod
+	if err := r.send(ctx, http.MethodGet, pathOf(p), nil, &now); err != nil {
+		return nil, err
+	}
+	return &now, nil
+}
+
+func pathOf(p *corev1.Pod) string { return "/api/v1/namespaces/" + p.Namespace + "/pods/" + p.Name }
+
+// remove asks for an eviction, or for the deletion with --disable-eviction. It does not ask
 // by the helper, whose client waits by the machine's clock for as long as the refusal of an
 // eviction says.
-func (d *drainer) evict(p *victim) error {
+func (d *drainer) remove(ctx context.Context, p *corev1.Pod) error {
 	grace := map[string]any{}
 	if d.helper.GracePeriodSeconds >= 0 {
 		grace["gracePeriodSeconds"] = d.helper.GracePeriodSeconds
 	}
-	path := "/api/v1/namespaces/" + p.pod.Namespace + "/pods/" + p.pod.Name
 	if d.helper.DisableEviction {
-		return d.send(http.MethodDelete, path, grace)
+		return d.send(ctx, http.MethodDelete, pathOf(p), grace, nil)
 	}
-	body := map[string]any{"apiVersion": "policy/v1", "kind": drain.EvictionKind, "metadata": map[string]any{"name": p.pod.Name, "namespace": p.pod.Namespace}}
+	body := map[string]any{"apiVersion": "policy/v1", "kind": drain.EvictionKind, "metadata": map[string]any{"name": p.Name, "namespace": p.Namespace}}
 	if len(grace) > 0 {
 		body["deleteOptions"] = grace
 	}
-	return d.send(http.MethodPost, path+"/eviction", body)
+	return d.send(ctx, http.MethodPost, pathOf(p)+"/eviction", body, nil)
 }
 
-// send sends a request to the API server.
-func (d *drainer) send(method, path string, body any) error {
-	b, err := json.Marshal(body)
+// send sends a request to the API server and reads its answer.
+func (d *drainer) send(ctx context.Context, method, path string, body, answer any) error {
+	var b []byte
+	if body != nil {
+		var err error
+		if b, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://kviz"+path, bytes.NewReader(b))
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(d.helper.Ctx, method, "http://kviz"+path, bytes.NewReader(b))
-	if err != nil {
-		return err
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
 	}
-	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
 	resp, err := d.sender.RoundTrip(r)
 	if err != nil {
@@ -443,6 +508,9 @@ func (d *drainer) send(method, path string, body any) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < http.StatusBadRequest {
+		if answer != nil {
+			return json.NewDecoder(resp.Body).Decode(answer)
+		}
 		_, err = io.Copy(io.Discard, resp.Body)
 		return err
 	}

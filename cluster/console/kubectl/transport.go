@@ -103,6 +103,20 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// aside sends requests of a command beside one another: each in its own context, whose turn
+// it gives up while it waits for the answer.
+type aside struct{ of *transport }
+
+// RoundTrip sends one request.
+func (a aside) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a.of.unfit != nil {
+		return nil, a.of.unfit
+	}
+	r = r.Clone(serve.WithCaller(r.Context(), a.of.caller(r)))
+	r.Header.Set("User-Agent", userAgent)
+	return a.of.send(r)
+}
+
 // inOrder puts the terms of a field selector into the order of their text, and reports whether
 // there are several: kubectl describe makes the selector for an object's Events from a map, in
 // another order each time (client-go GetFieldSelector).
