@@ -75,36 +75,39 @@ func (a *Allocator) address(ranges []netip.Prefix) (netip.Addr, error) {
 	return netip.Addr{}, errFull
 }
 
-// addressOf draws a free cluster IP from the upper part of a range; the lower 16 to 256
-// addresses are left for those who name one, if it has more than 16 (calculateRangeOffset).
+// addressOf draws a free cluster IP from the upper part of a range; its first 16 to 256
+// addresses, behind the network's own, are left for Services that name one, if it has more than 16
+// (ipallocator.go allocateNextService, bitmap.go calculateRangeOffset).
 func (a *Allocator) addressOf(p netip.Prefix) (netip.Addr, bool) {
 	size := 1 << (32 - p.Bits())
-	if size <= 2 {
-		return netip.Addr{}, false // nothing but the network's own address and its last
+	hosts := size - 2 // without the network's own address and its last
+	if hosts <= 0 {
+		return netip.Addr{}, false
 	}
-	reserved := min(max(16, size/16), 256)
-	if size <= 16 {
-		reserved = 1
+	reserved := 0
+	if size > 16 {
+		reserved = min(max(16, size/16), 256)
 	}
 	first := p.Masked().Addr().As4()
-	base := binary.BigEndian.Uint32(first[:])
-	at := func(i int) netip.Addr {
-		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], base+uint32(i))
-		return netip.AddrFrom4(b)
-	}
-	upper := size - 1 - reserved
-	start := a.Rand().IntN(max(upper, 1))
-	for n := range size - 2 {
-		i := reserved + (start+n)%upper
-		if n >= upper { // the upper part is full
-			i = 1 + n - upper
+	base := binary.BigEndian.Uint32(first[:]) + 1
+	free := func(from, n int) (netip.Addr, bool) {
+		if n <= 0 {
+			return netip.Addr{}, false
 		}
-		if addr := at(i); a.ips[addr] == "" {
-			return addr, true
+		start := a.Rand().IntN(n)
+		for i := range n {
+			var b [4]byte
+			binary.BigEndian.PutUint32(b[:], base+uint32(from+(start+i)%n))
+			if addr := netip.AddrFrom4(b); a.ips[addr] == "" {
+				return addr, true
+			}
 		}
+		return netip.Addr{}, false
 	}
-	return netip.Addr{}, false
+	if addr, ok := free(reserved, hosts-reserved); ok {
+		return addr, true
+	}
+	return free(0, reserved) // the upper part is full
 }
 
 // ServiceKey is the key of a Service that an IPAddress refers to; "" where it refers to
