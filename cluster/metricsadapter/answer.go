@@ -133,22 +133,22 @@ func (s *server) custom(t *sim.Task, q *query, r *remote.Request) remote.Answer 
 	}
 	series, err := labels.Parse(r.Query.Get("metricLabelSelector"))
 	if err != nil {
-		return extension.Failed(apierrors.NewBadRequest(err.Error()))
+		return extension.Failed(unexpected(err))
 	}
 	resource, group, _ := strings.Cut(q.resource, ".")
 	kind, known := load.KindOf(resource)
-	if !known || kind.Group != group || kind.Cluster != (q.namespace == "") {
+	if !known || kind.Group != group || kind.Cluster != (q.namespace == "") || !s.there(q) {
 		return extension.Failed(noMetric(q, ""))
 	}
-	all := s.values(t, q, kind, chosen)
+	all, objects := s.values(t, q, kind, chosen)
 	if !series.Matches(labels.Set{}) {
 		all = nil // none has a label
 	}
 	switch {
 	case len(all) == 0 && q.name != "*":
 		return extension.Failed(noMetric(q, q.name))
-	case len(all) == 0 && !s.there(q.metric):
-		return extension.Failed(noMetric(q, ""))
+	case objects == 0:
+		return extension.Failed(noMetric(q, "")) // the selector chooses nothing, and so nothing is asked
 	}
 	now := metav1.NewTime(t.Now().UTC().Truncate(time.Second))
 	if q.api == custom1 {
@@ -173,12 +173,19 @@ func (a api) typeMeta() metav1.TypeMeta {
 	return metav1.TypeMeta{Kind: a.kind, APIVersion: a.String()}
 }
 
+// object is what the value is of. The core group's versions begin with a slash, as upstream's do
+// (custom-metrics-apiserver pkg/provider/helpers ReferenceFor).
 func (v *value) object() corev1.ObjectReference {
-	return corev1.ObjectReference{Kind: v.kind.Kind, Namespace: v.namespace, Name: v.name, APIVersion: v.kind.APIVersion()}
+	version := v.kind.APIVersion()
+	if v.kind.Group == "" {
+		version = "/" + version
+	}
+	return corev1.ObjectReference{Kind: v.kind.Kind, Namespace: v.namespace, Name: v.name, APIVersion: version}
 }
 
-// values are the metric's of the objects that are asked for.
-func (s *server) values(t *sim.Task, q *query, kind load.Kind, chosen labels.Selector) (all []value) {
+// values are the metric's of the objects that are asked for; objects is how many of those there are,
+// with a value or without.
+func (s *server) values(t *sim.Task, q *query, kind load.Kind, chosen labels.Selector) (all []value, objects int) {
 	now := t.Elapsed()
 	if kind.Kind != "Pod" {
 		for _, f := range s.source.Loads() {
@@ -186,9 +193,10 @@ func (s *server) values(t *sim.Task, q *query, kind load.Kind, chosen labels.Sel
 				all = append(all, value{kind, f.Namespace, f.Name, f.At(now)})
 			}
 		}
-		return all
+		return all, len(all)
 	}
 	add := func(p *corev1.Pod) {
+		objects++
 		if part, ok := s.source.Pod(string(p.UID)).Part(load.OfMetric, "", q.metric); ok && p.Status.Phase == corev1.PodRunning {
 			all = append(all, value{kind, p.Namespace, p.Name, part.At(now)})
 		}
@@ -197,19 +205,20 @@ func (s *server) values(t *sim.Task, q *query, kind load.Kind, chosen labels.Sel
 		if obj, there := s.pods.Get(informer.Key(q.namespace, q.name)); there {
 			add(obj.(*corev1.Pod))
 		}
-		return all
+		return all, objects
 	}
 	for _, obj := range s.pods.List() {
 		if p := obj.(*corev1.Pod); p.Namespace == q.namespace && chosen.Matches(labels.Set(p.Labels)) {
 			add(p)
 		}
 	}
-	return all
+	return all, objects
 }
 
-// there reports whether there is a metric of that name.
-func (s *server) there(metric string) bool {
-	return slices.ContainsFunc(s.source.Loads(), func(f *load.Figure) bool { return f.What == load.OfMetric && f.Metric == metric })
+// there reports whether any object of the kind has the metric: then the adapter knows of it
+// (prometheus-adapter pkg/custom-provider/series_registry.go QueryForMetric).
+func (s *server) there(q *query) bool {
+	return slices.ContainsFunc(s.resources(q.api).APIResources, func(r metav1.APIResource) bool { return r.Name == q.resource+"/"+q.metric })
 }
 
 // external answers for metrics of nothing in the cluster.
@@ -221,12 +230,12 @@ func (s *server) external(t *sim.Task, q *query, r *remote.Request) remote.Answe
 	list := &external.ExternalMetricValueList{TypeMeta: q.typeMeta(), Items: []external.ExternalMetricValue{}}
 	there := false
 	for _, f := range s.source.Loads() {
-		if f.What != load.OfExternal || f.Metric != q.metric || f.Namespace != q.namespace {
+		if f.What != load.OfExternal || f.Metric != q.metric {
 			continue
 		}
 		there = true
 		series, err := labels.ConvertSelectorToLabelsMap(f.Labels)
-		if err != nil || !chosen.Matches(series) {
+		if err != nil || f.Namespace != q.namespace || !chosen.Matches(series) {
 			continue
 		}
 		list.Items = append(list.Items, external.ExternalMetricValue{
@@ -234,14 +243,17 @@ func (s *server) external(t *sim.Task, q *query, r *remote.Request) remote.Answe
 		})
 	}
 	if !there {
-		q.resource = "namespaces"
+		if q.namespace == metav1.NamespaceDefault { // only there it names a resource (pkg/external-provider/provider.go selectGroupResource)
+			q.resource = "namespaces"
+		}
 		return extension.Failed(noMetric(q, ""))
 	}
 	return extension.Document(list)
 }
 
-// noMetric is upstream's error of a metric that there is not (custom-metrics-apiserver
-// pkg/provider/errors.go NewMetricNotFoundError, NewMetricNotFoundForError).
+// noMetric is upstream's error of a metric that it does not know of, or that the named object does
+// not have (custom-metrics-apiserver pkg/provider/errors.go NewMetricNotFoundError,
+// NewMetricNotFoundForError).
 func noMetric(q *query, name string) error {
 	text := fmt.Sprintf("the server could not find the metric %s for %s", q.metric, q.resource)
 	if name != "" {
@@ -249,6 +261,14 @@ func noMetric(q *query, name string) error {
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: text,
+	}}
+}
+
+// unexpected is what an error without a status of its own becomes (apiserver
+// pkg/endpoints/handlers/responsewriters ErrorToAPIStatus).
+func unexpected(err error) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error(),
 	}}
 }
 
