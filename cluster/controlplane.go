@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/controller/attachdetach"
 	"kviz/cluster/controller/bootstrap"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/clustertrustbundlepublisher"
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslicemirroring"
@@ -77,6 +78,8 @@ func serviceAccount(controller string) string {
 		return horizontalpodautoscaler.Account
 	case "root-ca-certificate-publisher-controller":
 		return "root-ca-cert-publisher"
+	case clustertrustbundlepublisher.Name:
+		return clustertrustbundlepublisher.Account
 	case "garbage-collector-controller":
 		return "generic-garbage-collector"
 	case endpoint.Name:

@@ -74,7 +74,7 @@ func TestKubectlKinds(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 1, Bare: true})
 		used := watched(c)
 		slices.Sort(used)
-		if used = slices.Compact(used); !slices.Equal(used, []string{"csidrivers", "csinodes", "storageclasses"}) {
+		if used = slices.Compact(used); !slices.Equal(used, []string{"clustertrustbundles", "csidrivers", "csinodes", "storageclasses"}) {
 			t.Errorf("of these alone a new cluster has objects, and there are watch caches of %v", used)
 		}
 		var told strings.Builder

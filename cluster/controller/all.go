@@ -5,6 +5,7 @@ import (
 	"kviz/cluster/controller/bootstrap"
 	"kviz/cluster/controller/certificates"
 	"kviz/cluster/controller/clusterroleaggregation"
+	"kviz/cluster/controller/clustertrustbundlepublisher"
 	"kviz/cluster/controller/cronjob"
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/deployment"
@@ -92,6 +93,11 @@ func all(cfg Config) []descriptor {
 		of(ttl.Name, ttl.Name, ttl.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
+	}
+	if cfg.RootCA != "" {
+		list = append(list, of(clustertrustbundlepublisher.Name, clustertrustbundlepublisher.Name, func(e *reconcile.Env) *clustertrustbundlepublisher.Controller {
+			return clustertrustbundlepublisher.New(e, cfg.RootCA)
+		}))
 	}
 	if cfg.CheckTypes != nil {
 		list = append(list, of(policystatus.Name, policystatus.Name, func(e *reconcile.Env) *policystatus.Controller { return policystatus.New(e, cfg.CheckTypes) }))

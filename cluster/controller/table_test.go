@@ -29,6 +29,7 @@ func TestTheTableOfControllersIsTrue(t *testing.T) {
 	}
 	runs := map[string]bool{}
 	for _, d := range all(Config{
+		RootCA:     "PEM",
 		Sign:       func(*x509.Certificate, crypto.PublicKey) ([]byte, error) { return nil, nil },
 		SignToken:  func(*corev1.ServiceAccount, string) (string, error) { return "", nil },
 		PodRanges:  nodeipam.Config{Cluster: netip.MustParsePrefix("10.244.0.0/16")},

@@ -58,6 +58,7 @@ var Fields = []Row{
 	{What: "VolumeMount.subPathExpr", So: "the whole volume is mounted"},
 
 	// Of a volume.
+	{What: "ClusterTrustBundleProjection.user", So: "files have no owner"},
 	{What: "ConfigMapVolumeSource.defaultMode", So: "files have no mode", Unless: []string{"420"}},
 	{What: "ConfigMapVolumeSource.defaultUser", So: "files have no owner"},
 	{What: "DownwardAPIVolumeFile.mode", So: "files have no mode", Unless: []string{"420"}},
@@ -76,7 +77,6 @@ var Fields = []Row{
 	{What: "SecretVolumeSource.defaultMode", So: "files have no mode", Unless: []string{"420"}},
 	{What: "SecretVolumeSource.defaultUser", So: "files have no owner"},
 	{What: "ServiceAccountTokenProjection.user", So: "files have no owner"},
-	{What: "VolumeProjection.clusterTrustBundle", So: "there is no such file"},
 	{What: "VolumeProjection.podCertificate", So: "there is no such file"},
 	{What: "VolumeSource.awsElasticBlockStore", Only: scheduler, So: "the folder is empty"},
 	{What: "VolumeSource.azureDisk", So: "the folder is empty"},

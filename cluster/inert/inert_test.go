@@ -102,6 +102,7 @@ controller/services
 controller/tainteviction
 	Toleration: tolerationSeconds
 kubelet
+	ClusterTrustBundleProjection: name signerName labelSelector optional path
 	ConfigMapEnvSource: optional
 	ConfigMapKeySelector: key optional
 	ConfigMapProjection: items optional
@@ -145,7 +146,7 @@ kubelet
 	TCPSocketAction: port host
 	Volume: name
 	VolumeMount: name mountPath subPath readOnly
-	VolumeProjection: secret downwardAPI configMap serviceAccountToken
+	VolumeProjection: secret downwardAPI configMap serviceAccountToken clusterTrustBundle
 	VolumeSource: secret downwardAPI configMap projected emptyDir hostPath persistentVolumeClaim
 proxy
 	ClientIPConfig: timeoutSeconds

@@ -6,7 +6,6 @@ const scheduler = "the scheduler"
 // one component acts on.
 var Kinds = []Row{
 	{What: "CSIStorageCapacity.storage.k8s.io", Only: scheduler, So: "no driver makes volumes where it says that there is room"},
-	{What: "ClusterTrustBundle.certificates.k8s.io", So: "no pod mounts it"},
 	{What: "DeviceClass.resource.k8s.io", Only: scheduler, So: "no driver gets a device ready for a pod"},
 	{What: "DeviceTaintRule.resource.k8s.io", Only: scheduler, So: "no pod is evicted from a device"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},

@@ -104,6 +104,7 @@ type Kubelet struct {
 	node     nodeState
 	configs  map[string]*watched // by resource, namespace and name
 	volumes  volumeManager
+	trust    trust
 }
 
 // Start starts a kubelet as tasks of p, whose lane is {kubelet, node}. Killing p
@@ -126,6 +127,7 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 	kl.relist.init(kl)
 	kl.node.init(kl)
 	kl.volumes.init(kl)
+	kl.trust.init(kl)
 	rt.OnChange(kl.runtimeChanged)
 	rt.OnRead(kl.fill)
 	p.Go("node", kl.registerNode)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
@@ -206,8 +207,11 @@ func (w *worker) secretFiles(t *sim.Task, name string, items []corev1.KeyToPath,
 	return p, err
 }
 
+// projected are the parts of a volume that has several sources; every one that fails is in the
+// error (projected.go collectData).
 func (w *worker) projected(t *sim.Task, v *corev1.Volume) ([]payload, error) {
 	parts := []payload{}
+	var failed []error
 	for _, src := range v.Projected.Sources {
 		var part payload
 		var err error
@@ -222,11 +226,17 @@ func (w *worker) projected(t *sim.Task, v *corev1.Volume) ([]payload, error) {
 			part, err = w.secretFiles(t, src.Secret.Name, src.Secret.Items, src.Secret.Optional)
 		case src.DownwardAPI != nil:
 			part = w.downward(src.DownwardAPI.Items)
+		case src.ClusterTrustBundle != nil:
+			part, err = w.trustAnchors(t, src.ClusterTrustBundle)
 		}
 		if err != nil {
-			return nil, err
+			failed = append(failed, err)
+			continue
 		}
 		parts = append(parts, part)
+	}
+	if len(failed) > 0 {
+		return nil, utilerrors.NewAggregate(failed)
 	}
 	return parts, nil
 }

@@ -56,6 +56,7 @@ type worker struct {
 	mountRetry time.Duration                             // until volumes that could not be renewed are tried again; 0 if all were
 	contents   map[string][]string                       // versions of what volumes were last written from, by name
 	uses       map[string]bool                           // ConfigMaps and Secrets, see config
+	trusts     map[anchorsKey]bool                       // what of ClusterTrustBundles, see trustAnchors
 	tokens     map[string]*authenticationv1.TokenRequest // that were asked for, by audience and time
 
 	status  corev1.PodStatus // as the status manager has it
@@ -72,7 +73,7 @@ type worker struct {
 }
 
 func newWorker(kl *Kubelet, pod *corev1.Pod) *worker {
-	return &worker{kl: kl, uid: string(pod.UID), pod: pod, written: pod.Status, reasons: map[string]startError{}, probes: map[string]*prober{}, contents: map[string][]string{}, uses: map[string]bool{}}
+	return &worker{kl: kl, uid: string(pod.UID), pod: pod, written: pod.Status, reasons: map[string]startError{}, probes: map[string]*prober{}, contents: map[string][]string{}, uses: map[string]bool{}, trusts: map[anchorsKey]bool{}}
 }
 
 func revisionOf(pod *corev1.Pod) int64 {
@@ -296,6 +297,7 @@ func (w *worker) cleanUp(t *sim.Task) {
 	}
 	w.stopProbes()
 	w.forgetConfigs()
+	w.forgetTrust()
 	if w.kl.workers[w.uid] == w {
 		delete(w.kl.workers, w.uid)
 	}

@@ -108,6 +108,9 @@ func (s *State) podUnready(o *Object) *Reason {
 	if a := s.attaching(o, pod, is); a != nil {
 		return a
 	}
+	if a := s.withoutBundle(o, pod, is); a != nil {
+		return a
+	}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		var from []Keeper
 		for _, c := range list {
