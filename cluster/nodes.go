@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/kubelet"
 	"kviz/cluster/metricsadapter"
 	"kviz/cluster/metricsserver"
+	"kviz/cluster/mounttest"
 	"kviz/cluster/network"
 	"kviz/cluster/operator"
 	"kviz/cluster/proxy"
@@ -137,6 +138,7 @@ func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
 	r.SetProgram(resourceconsumer.Image, resourceconsumer.Start)
 	r.SetProgram(resourceconsumer.Controller, resourceconsumer.StartController)
 	r.SetProgram(resourceconsumer.ExternalMetrics, resourceconsumer.StartExternalMetrics)
+	r.SetProgram(mounttest.Image, mounttest.Start)
 	r.SetProgram(descheduler.Image, descheduler.Start)
 	r.SetProgram(program.Image, func(in runtime.Instance) runtime.Program { return program.Start(in, ns.scheduler) })
 	return r

@@ -330,8 +330,8 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 	return b, true
 }
 
-// The images of Kubernetes' end-to-end tests that are servers. What agnhost is its first argument says
-// (test/images/agnhost); the other's program is in package resourceconsumer.
+// The images of Kubernetes' end-to-end tests. What agnhost is its first argument says
+// (test/images/agnhost), of which mounttest is in a package of that name; the other's program is in package resourceconsumer.
 const (
 	agnhost          = "registry.k8s.io/e2e-test-images/agnhost"
 	resourceConsumer = "registry.k8s.io/e2e-test-images/resource-consumer"
@@ -348,7 +348,7 @@ func testImage(repo string, argv []string) (Behaviour, bool) {
 		return b, false
 	default:
 		switch subcommand(argv) {
-		case "pause":
+		case "pause", "mounttest":
 			return b, true
 		case "serve-hostname":
 			b.Named, port = true, 9376
