@@ -12,6 +12,8 @@ import (
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
 	"kviz/cluster/controller/attachdetach"
+	"kviz/cluster/controller/attachdetach/attachtest"
+	"kviz/cluster/csi"
 	"kviz/cluster/sim"
 )
 
@@ -21,11 +23,11 @@ func TestAttachesAndDetaches(t *testing.T) {
 	tell(t, "life.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
 		clienttest.Note(t, "db comes to node-1, whose kubelet says that it uses data")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("db", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("db", "node-1", "data")))
 		uses(t, c, "node-1", "data")
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "the pod has ended; its volume is mounted still")
-		end(t, c, "db")
+		attachtest.End(t, c, "db")
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "it is not mounted any more")
 		uses(t, c, "node-1")
@@ -37,16 +39,16 @@ func TestAttachesAndDetaches(t *testing.T) {
 func TestMultiAttach(t *testing.T) {
 	tell(t, "multi-attach.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("first", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("first", "node-1", "data")))
 		uses(t, c, "node-1", "data")
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "a second pod, on node-2")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("second", "node-2", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("second", "node-2", "data")))
 		uses(t, c, "node-2", "data")
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "the first has ended, and a third comes to node-2")
-		end(t, c, "first")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("third", "node-2", "data")))
+		attachtest.End(t, c, "first")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("third", "node-2", "data")))
 		t.Sleep(time.Second)
 		uses(t, c, "node-1")
 		t.Sleep(10 * time.Second)
@@ -57,13 +59,13 @@ func TestMultiAttach(t *testing.T) {
 func TestDeadNode(t *testing.T) {
 	tell(t, "dead-node.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("first", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("first", "node-1", "data")))
 		uses(t, c, "node-1", "data")
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "node-1 is not ready; its pod is deleted by force, and the next is on node-2")
 		changeNode(t, c, "node-1", notReady)
-		end(t, c, "first")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("second", "node-2", "data")))
+		attachtest.End(t, c, "first")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("second", "node-2", "data")))
 		t.Sleep(10 * time.Minute)
 	})
 }
@@ -72,12 +74,12 @@ func TestDeadNode(t *testing.T) {
 func TestOutOfService(t *testing.T) {
 	tell(t, "out-of-service.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("first", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("first", "node-1", "data")))
 		uses(t, c, "node-1", "data")
 		t.Sleep(10 * time.Second)
 		changeNode(t, c, "node-1", notReady)
-		end(t, c, "first")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("second", "node-2", "data")))
+		attachtest.End(t, c, "first")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("second", "node-2", "data")))
 		t.Sleep(time.Minute)
 		clienttest.Note(t, "kubectl taint node node-1 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
 		taint(t, c, "node-1", corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute})
@@ -89,20 +91,20 @@ func TestOutOfService(t *testing.T) {
 func TestDeletedNode(t *testing.T) {
 	tell(t, "deleted-node.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
-		create(t, c, "log")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("first", "node-1", "data", "log")))
+		attachtest.Create(t, c, "log")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("first", "node-1", "data", "log")))
 		uses(t, c, "node-1", "data", "log")
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "node-1 has unmounted log when it is deleted; its pod goes, and the next is on node-2")
 		uses(t, c, "node-1", "data")
 		_ = c.Delete(t, client.Nodes, "", "node-1", metav1.DeleteOptions{})
-		end(t, c, "first")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("second", "node-2", "data", "log")))
+		attachtest.End(t, c, "first")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("second", "node-2", "data", "log")))
 		t.Sleep(10 * time.Minute)
 		clienttest.Note(t, "a node of that name comes again, with a pod")
-		clienttest.Must(client.Create(t, c, client.Nodes, "", node("node-1")))
-		create(t, c, "more")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("third", "node-1", "more")))
+		clienttest.Must(client.Create(t, c, client.Nodes, "", attachtest.Node("node-1")))
+		attachtest.Create(t, c, "more")
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("third", "node-1", "more")))
 		t.Sleep(10 * time.Second)
 	})
 }
@@ -115,10 +117,10 @@ func TestStartsAgain(t *testing.T) {
 		again := func() {
 			p.Kill()
 			t.Sleep(5 * time.Second)
-			p = start(b)
+			p = attachtest.Start(b)
 			t.Sleep(10 * time.Second)
 		}
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("db", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("db", "node-1", "data")))
 		uses(t, c, "node-1", "data")
 		t.Sleep(300 * time.Millisecond)
 		clienttest.Note(t, "killed while the disk is being attached")
@@ -127,14 +129,14 @@ func TestStartsAgain(t *testing.T) {
 		again()
 		clienttest.Note(t, "the pod ends, and the volume is unmounted, while nobody looks")
 		p.Kill()
-		end(t, c, "db")
+		attachtest.End(t, c, "db")
 		uses(t, c, "node-1")
 		again()
 		clienttest.Note(t, "a pod on node-2; killed while the disk is being attached, and the pod goes")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("other", "node-2", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("other", "node-2", "data")))
 		t.Sleep(300 * time.Millisecond)
 		p.Kill()
-		end(t, c, "other")
+		attachtest.End(t, c, "other")
 		again()
 		clienttest.Note(t, "the next status of node-2 says that it uses nothing")
 		changeNode(t, c, "node-2", func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = client.Now(t) })
@@ -149,14 +151,14 @@ func TestFailingDriver(t *testing.T) {
 		c := b.Client()
 		clienttest.Note(t, "every disk is broken")
 		d.broken = "the cable is loose"
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("db", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("db", "node-1", "data")))
 		t.Sleep(20 * time.Second)
 		clienttest.Note(t, "the disks work again, but slowly")
 		d.broken, d.takes = "", 3*time.Minute
 		t.Sleep(10 * time.Minute)
 		clienttest.Note(t, "the pod goes, and they cannot detach either")
 		d.broken, d.takes = "the cable is stuck", time.Second
-		end(t, c, "db")
+		attachtest.End(t, c, "db")
 		t.Sleep(20 * time.Second)
 		clienttest.Note(t, "until they can")
 		d.broken = ""
@@ -170,7 +172,7 @@ func TestDriversThatNeedNoAttaching(t *testing.T) {
 	tell(t, "skip-attach.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
 		says := func(required bool) {
-			d := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: driver}, Spec: storagev1.CSIDriverSpec{AttachRequired: ptr.To(required)}}
+			d := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: csi.Name}, Spec: storagev1.CSIDriverSpec{AttachRequired: ptr.To(required)}}
 			if _, err := client.Create(t, c, client.CSIDrivers, "", d); err != nil {
 				clienttest.Must(client.Update(t, c, client.CSIDrivers, "", d))
 			}
@@ -178,7 +180,7 @@ func TestDriversThatNeedNoAttaching(t *testing.T) {
 		}
 		clienttest.Note(t, "attachRequired false, then a pod")
 		says(false)
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("db", "node-1", "data")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("db", "node-1", "data")))
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "attachRequired true")
 		says(true)
@@ -193,10 +195,10 @@ func TestWhatComesLater(t *testing.T) {
 	tell(t, "later.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
 		clienttest.Note(t, "a pod whose claim is pending, on a node that is not there")
-		claim, pv := bound("late")
+		claim, pv := attachtest.Bound("late")
 		claim.Spec.VolumeName, claim.Status.Phase = "", corev1.ClaimPending
 		claim = clienttest.Must(client.Create(t, c, client.PersistentVolumeClaims, "demo", claim))
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("db", "node-3", "late")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("db", "node-3", "late")))
 		t.Sleep(time.Second)
 		claim.Spec.VolumeName = "late"
 		claim = clienttest.Must(client.Update(t, c, client.PersistentVolumeClaims, "demo", claim))
@@ -208,7 +210,7 @@ func TestWhatComesLater(t *testing.T) {
 		clienttest.Must(client.Create(t, c, client.PersistentVolumes, "", pv))
 		t.Sleep(time.Second)
 		clienttest.Note(t, "the node comes")
-		clienttest.Must(client.Create(t, c, client.Nodes, "", node("node-3")))
+		clienttest.Must(client.Create(t, c, client.Nodes, "", attachtest.Node("node-3")))
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "kubectl delete volumeattachment --all")
 		for _, o := range b.Objects(client.VolumeAttachments) {
@@ -216,10 +218,10 @@ func TestWhatComesLater(t *testing.T) {
 		}
 		t.Sleep(10 * time.Second)
 		clienttest.Note(t, "a pod with a claim that is made for it")
-		own := pod("own", "node-1")
+		own := attachtest.Pod("own", "node-1")
 		own.Spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
 		own = clienttest.Must(client.Create(t, c, client.Pods, "demo", own))
-		claim, pv = bound("own-tmp")
+		claim, pv = attachtest.Bound("own-tmp")
 		claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(own, client.Pods.GVK())}
 		claim = clienttest.Must(client.Create(t, c, client.PersistentVolumeClaims, "demo", claim))
 		pv.Spec.ClaimRef.UID = claim.UID
@@ -237,12 +239,12 @@ func TestWhatComesLater(t *testing.T) {
 func TestSharedVolumesAndOtherNamespaces(t *testing.T) {
 	tell(t, "shared.txt", func(b *clienttest.Bench, t *sim.Task, _ *disks, _ *sim.Process) {
 		c := b.Client()
-		create(t, c, "shared")
+		attachtest.Create(t, c, "shared")
 		clienttest.Note(t, "pods on both nodes share a ReadWriteMany volume")
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("one", "node-1", "shared")))
-		clienttest.Must(client.Create(t, c, client.Pods, "demo", pod("two", "node-2", "shared")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("one", "node-1", "shared")))
+		clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod("two", "node-2", "shared")))
 		t.Sleep(10 * time.Second)
-		end(t, c, "one")
+		attachtest.End(t, c, "one")
 		t.Sleep(10 * time.Second)
 	})
 }

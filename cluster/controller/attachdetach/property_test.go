@@ -14,6 +14,7 @@ import (
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
+	"kviz/cluster/controller/attachdetach/attachtest"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -45,7 +46,7 @@ func (k *kubelet) run(b *clienttest.Bench) {
 				}
 				if p.DeletionTimestamp != nil {
 					t.Sleep(200 * time.Millisecond) // its containers end
-					end(t, c, p.Name)
+					attachtest.End(t, c, p.Name)
 					continue
 				}
 				for _, v := range p.Spec.Volumes {
@@ -59,7 +60,7 @@ func (k *kubelet) run(b *clienttest.Bench) {
 			}
 			inUse := []corev1.UniqueVolumeName{}
 			for v := range wants {
-				inUse = append(inUse, unique(v))
+				inUse = append(inUse, attachtest.Unique(v))
 			}
 			slices.Sort(inUse)
 			if now := client.Now(t); !slices.Equal(inUse, n.Status.VolumesInUse) || now.Sub(n.Status.Conditions[0].LastHeartbeatTime.Time) > 5*time.Minute {
@@ -67,7 +68,7 @@ func (k *kubelet) run(b *clienttest.Bench) {
 			}
 			n = b.Object(client.Nodes, "", k.node).(*corev1.Node)
 			for v := range wants {
-				if slices.ContainsFunc(n.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return a.Name == unique(v) }) {
+				if slices.ContainsFunc(n.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return a.Name == attachtest.Unique(v) }) {
 					k.mounted[v] = true
 				}
 			}
@@ -95,15 +96,15 @@ func TestConvergesFromAnything(t *testing.T) {
 			nodes := []string{"node-1", "node-2", "node-3"}
 			kubelets := map[string]*kubelet{}
 			for _, n := range nodes {
-				clienttest.Must(client.Create(t, c, client.Nodes, "", node(n)))
+				clienttest.Must(client.Create(t, c, client.Nodes, "", attachtest.Node(n)))
 				kubelets[n] = &kubelet{node: n, mounted: map[string]bool{}}
 				kubelets[n].run(b)
 			}
 			volumes := []string{"a", "b", "shared"}
 			for _, v := range volumes {
-				create(t, c, v)
+				attachtest.Create(t, c, v)
 			}
-			p := start(b)
+			p := attachtest.Start(b)
 			watch(b, &broken)
 			made := 0
 			place := func(n int) {
@@ -119,13 +120,13 @@ func TestConvergesFromAnything(t *testing.T) {
 					}
 				}
 				made++
-				clienttest.Must(client.Create(t, c, client.Pods, "demo", pod(fmt.Sprintf("%s-%d", volume, made), on, volume)))
+				clienttest.Must(client.Create(t, c, client.Pods, "demo", attachtest.Pod(fmt.Sprintf("%s-%d", volume, made), on, volume)))
 			}
 			revive := func(name string) {
 				k := kubelets[name]
 				k.dead = false
 				if b.Object(client.Nodes, "", name) == nil {
-					clienttest.Must(client.Create(t, c, client.Nodes, "", node(name)))
+					clienttest.Must(client.Create(t, c, client.Nodes, "", attachtest.Node(name)))
 					return
 				}
 				taint(t, c, name)
@@ -161,7 +162,7 @@ func TestConvergesFromAnything(t *testing.T) {
 				case 8:
 					if !careless {
 						p.Kill()
-						p = start(b)
+						p = attachtest.Start(b)
 					}
 				case 9:
 					if !careless {
@@ -189,7 +190,7 @@ func TestConvergesFromAnything(t *testing.T) {
 		var want []string
 		for _, o := range b.Objects(client.Pods) {
 			p := o.(*corev1.Pod)
-			want = append(want, fmt.Sprintf("%s says that it has %s", p.Spec.NodeName, unique(p.Spec.Volumes[0].Name)),
+			want = append(want, fmt.Sprintf("%s says that it has %s", p.Spec.NodeName, attachtest.Unique(p.Spec.Volumes[0].Name)),
 				fmt.Sprintf("VolumeAttachment of %s to %s: attached true", p.Spec.Volumes[0].Name, p.Spec.NodeName))
 		}
 		slices.Sort(want)
@@ -203,7 +204,7 @@ func TestConvergesFromAnything(t *testing.T) {
 func removeAll(b *clienttest.Bench, t *sim.Task, node string) {
 	for _, o := range b.Objects(client.Pods) {
 		if p := o.(*corev1.Pod); p.Spec.NodeName == node {
-			end(t, b.Client(), p.Name)
+			attachtest.End(t, b.Client(), p.Name)
 		}
 	}
 }
@@ -215,7 +216,7 @@ func watch(b *clienttest.Bench, broken *string) {
 		for _, o := range b.Objects(client.Nodes) {
 			n := o.(*corev1.Node)
 			for _, v := range n.Status.VolumesAttached {
-				if other := has[v.Name]; other != "" && v.Name != unique("shared") && *broken == "" {
+				if other := has[v.Name]; other != "" && v.Name != attachtest.Unique("shared") && *broken == "" {
 					*broken = fmt.Sprintf("%s and %s have %s", other, n.Name, v.Name)
 				}
 				has[v.Name] = n.Name

@@ -9,30 +9,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
 	"kviz/cluster/controller/attachdetach"
+	"kviz/cluster/controller/attachdetach/attachtest"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/informer"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
-
-const driver = "disk.csi.kviz.dev"
-
-// start runs the controller.
-func start(b *clienttest.Bench) *sim.Process {
-	p := b.Kernel.NewProcess(trace.Lane{Component: trace.CompKCM})
-	f := informer.NewFactory(p, p.Lane, b.Client())
-	attachdetach.New(reconcile.NewEnv(p, attachdetach.Name, attachdetach.Source, b.Client(), f, 1)).Start()
-	f.Start()
-	return p
-}
 
 // disks are the driver with its external-attacher: what is attached where.
 type disks struct {
@@ -44,8 +31,6 @@ type disks struct {
 	// careless disks are attached to any number of nodes, careful ones refuse a second.
 	careless bool
 }
-
-const finalizer = "external-attacher/" + driver
 
 func newDisks(b *clienttest.Bench) *disks {
 	d := &disks{c: b.Client(), takes: 800 * time.Millisecond, at: map[string][]string{}}
@@ -105,7 +90,7 @@ func (d *disks) sync(t *sim.Task, name string) error {
 		return nil
 	}
 	if len(va.Finalizers) == 0 {
-		va.Finalizers = []string{finalizer}
+		va.Finalizers = []string{attachtest.Finalizer}
 		if va, err = client.Update(t, d.c, client.VolumeAttachments, "", va); err != nil {
 			return err
 		}
@@ -129,70 +114,14 @@ func (d *disks) sync(t *sim.Task, name string) error {
 	return err
 }
 
-// node makes one whose kubelet leaves attaching to the controller.
-func node(name string) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}},
-		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
-	}
-}
-
-// bound gives a claim and the volume that it is bound to; one whose name begins with s can be
-// shared by nodes.
-func bound(name string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
-	mode := corev1.ReadWriteOnce
-	if name[0] == 's' {
-		mode = corev1.ReadWriteMany
-	}
-	uid := types.UID(name + "-uid")
-	return &corev1.PersistentVolumeClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, UID: uid},
-			Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: name, AccessModes: []corev1.PersistentVolumeAccessMode{mode}},
-			Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
-		}, &corev1.PersistentVolume{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: corev1.PersistentVolumeSpec{
-				AccessModes:            []corev1.PersistentVolumeAccessMode{mode},
-				ClaimRef:               &corev1.ObjectReference{Namespace: "demo", Name: name, UID: uid},
-				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: name}},
-			},
-		}
-}
-
-// create makes a claim and its volume.
-func create(t *sim.Task, c client.Interface, name string) {
-	claim, pv := bound(name)
-	claim = clienttest.Must(client.Create(t, c, client.PersistentVolumeClaims, "demo", claim))
-	pv.Spec.ClaimRef.UID = claim.UID
-	clienttest.Must(client.Create(t, c, client.PersistentVolumes, "", pv))
-}
-
-// pod wants claims on a node.
-func pod(name, node string, claims ...string) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
-	for _, claim := range claims {
-		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: claim, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
-	}
-	return p
-}
-
-// end removes a pod, as its kubelet does, or kubectl delete --force.
-func end(t *sim.Task, c client.Interface, name string) {
-	_ = c.Delete(t, client.Pods, "demo", name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))})
-}
-
 // uses has a node say which volumes it has mounted.
 func uses(t *sim.Task, c client.Interface, name string, volumes ...string) {
 	changeNode(t, c, name, func(n *corev1.Node) {
 		n.Status.VolumesInUse = nil
 		for _, v := range volumes {
-			n.Status.VolumesInUse = append(n.Status.VolumesInUse, unique(v))
+			n.Status.VolumesInUse = append(n.Status.VolumesInUse, attachtest.Unique(v))
 		}
 	})
-}
-
-func unique(volume string) corev1.UniqueVolumeName {
-	return corev1.UniqueVolumeName("kubernetes.io/csi/" + driver + "^" + volume)
 }
 
 func changeNode(t *sim.Task, c client.Interface, name string, fn func(*corev1.Node)) {
@@ -262,12 +191,12 @@ func tell(t *testing.T, golden string, main func(b *clienttest.Bench, t *sim.Tas
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()
 		for _, name := range []string{"node-1", "node-2"} {
-			clienttest.Must(client.Create(t, c, client.Nodes, "", node(name)))
+			clienttest.Must(client.Create(t, c, client.Nodes, "", attachtest.Node(name)))
 		}
 		d := newDisks(b)
 		d.run(b)
-		create(t, c, "data")
-		p := start(b)
+		attachtest.Create(t, c, "data")
+		p := attachtest.Start(b)
 		t.Sleep(100 * time.Millisecond)
 		main(b, t, d, p)
 	})

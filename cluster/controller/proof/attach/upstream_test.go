@@ -33,12 +33,11 @@ import (
 	"k8s.io/klog/v2"
 	upstream "k8s.io/kubernetes/pkg/controller/volume/attachdetach"
 	"k8s.io/kubernetes/pkg/volume/csi"
-	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	"kviz/cluster/client"
 	"kviz/cluster/client/clienttest"
-	"kviz/cluster/controller/attachdetach"
+	"kviz/cluster/controller/attachdetach/attachtest"
 	"kviz/cluster/controller/reconcile"
 	"kviz/cluster/controller/upstreamtest"
 	"kviz/cluster/informer"
@@ -99,18 +98,15 @@ func oneStory(seed uint64, length int, pause time.Duration, told *[]string) (dif
 		ours := &ours{b: b, t: task, c: c}
 		ours.finalize()
 		for _, name := range []string{"a", "b", "shared"} {
-			claim, pv := bound(name)
-			claim = clienttest.Must(client.Create(task, c, client.PersistentVolumeClaims, "demo", claim))
-			pv.Spec.ClaimRef.UID = claim.UID
-			pv = clienttest.Must(client.Create(task, c, client.PersistentVolumes, "", pv))
+			claim, pv := attachtest.Create(task, c, name)
 			theirs.claims.Indexer.Add(claim)
 			theirs.volumes.Indexer.Add(pv)
 		}
 		for _, name := range []string{"node-1", "node-2"} {
-			ours.addNode(node(name))
-			theirs.addNode(node(name))
+			ours.addNode(attachtest.Node(name))
+			theirs.addNode(attachtest.Node(name))
 		}
-		ours.p = start(b)
+		ours.p = attachtest.Start(b)
 		theirs.start()
 		defer theirs.end()
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -239,8 +235,8 @@ func anything(r *rand.Rand, c cluster) (string, func(cluster)) {
 			wanted := slices.ContainsFunc(pods, func(p *corev1.Pod) bool {
 				return p.Spec.NodeName == name && p.Spec.Volumes[0].Name == v && p.Status.Phase != corev1.PodSucceeded
 			})
-			if wanted || slices.Contains(node.Status.VolumesInUse, unique(v)) && r.IntN(3) == 0 {
-				inUse = append(inUse, unique(v))
+			if wanted || slices.Contains(node.Status.VolumesInUse, attachtest.Unique(v)) && r.IntN(3) == 0 {
+				inUse = append(inUse, attachtest.Unique(v))
 			}
 		}
 		return fmt.Sprintf("%s uses %v", name, inUse), func(c cluster) {
@@ -251,7 +247,7 @@ func anything(r *rand.Rand, c cluster) (string, func(cluster)) {
 	case n == 16:
 		for _, name := range []string{"node-1", "node-2"} {
 			if !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return n.Name == name }) {
-				return name + " comes", func(c cluster) { c.addNode(node(name)) }
+				return name + " comes", func(c cluster) { c.addNode(attachtest.Node(name)) }
 			}
 		}
 	}
@@ -264,14 +260,14 @@ func anything(r *rand.Rand, c cluster) (string, func(cluster)) {
 		// unless it is known to be attached.
 		if other := p.Spec.NodeName; p.Spec.Volumes[0].Name == volume && volume != "shared" && other != on && p.Status.Phase != corev1.PodSucceeded &&
 			!slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
-				return n.Name == other && slices.ContainsFunc(n.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return a.Name == unique(volume) })
+				return n.Name == other && slices.ContainsFunc(n.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return a.Name == attachtest.Unique(volume) })
 			}) {
 			on = other
 		}
 	}
 	name := fmt.Sprintf("%s-%d", volume, r.Uint32())
 	return name + " comes to " + on, func(c cluster) {
-		p := pod(name, on, volume)
+		p := attachtest.Pod(name, on, volume)
 		p.UID = types.UID(name + "-uid")
 		c.addPod(p)
 	}
@@ -294,7 +290,7 @@ func (o *ours) finalize() {
 		if err != nil || len(va.Finalizers) > 0 || va.DeletionTimestamp != nil {
 			return nil
 		}
-		va.Finalizers = []string{finalizer}
+		va.Finalizers = []string{attachtest.Finalizer}
 		_, err = client.Update(run.T, o.c, client.VolumeAttachments, "", va)
 		return err
 	})
@@ -314,7 +310,7 @@ func (o *ours) changePod(name string, fn func(*corev1.Pod)) {
 	fn(p)
 	clienttest.Must(client.UpdateStatus(o.t, o.c, client.Pods, "demo", p))
 }
-func (o *ours) removePod(name string) { end(o.t, o.c, name) }
+func (o *ours) removePod(name string) { attachtest.End(o.t, o.c, name) }
 func (o *ours) addNode(n *corev1.Node) {
 	clienttest.Must(client.Create(o.t, o.c, client.Nodes, "", n))
 }
@@ -348,7 +344,7 @@ func (o *ours) detached(name string) {
 
 func (o *ours) restart() {
 	o.p.Kill()
-	o.p = start(o.b)
+	o.p = attachtest.Start(o.b)
 }
 
 func all[T runtime.Object](b *clienttest.Bench, r client.Resource) (out []T) {
@@ -595,7 +591,7 @@ func (a attachmentAPI) Create(_ context.Context, va *storagev1.VolumeAttachment,
 		return nil, apierrors.NewAlreadyExists(client.VolumeAttachments.GroupResource(), va.Name)
 	}
 	va = va.DeepCopy()
-	va.Finalizers = []string{finalizer}
+	va.Finalizers = []string{attachtest.Finalizer}
 	a.c.vas.put(va)
 	return va, nil
 }
@@ -675,66 +671,4 @@ func (i driverInformer) Lister() storagelisters.CSIDriverLister {
 
 func (i attachmentInformer) Lister() storagelisters.VolumeAttachmentLister {
 	return storagelisters.NewVolumeAttachmentLister(i.Indexer)
-}
-
-const (
-	driver    = "disk.csi.kviz.dev"
-	finalizer = "external-attacher/" + driver
-)
-
-// start runs the controller.
-func start(b *clienttest.Bench) *sim.Process {
-	p := b.Kernel.NewProcess(trace.Lane{Component: trace.CompKCM})
-	f := informer.NewFactory(p, p.Lane, b.Client())
-	attachdetach.New(reconcile.NewEnv(p, attachdetach.Name, attachdetach.Source, b.Client(), f, 1)).Start()
-	f.Start()
-	return p
-}
-
-// node makes one whose kubelet leaves attaching to the controller.
-func node(name string) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}},
-		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
-	}
-}
-
-// bound gives a claim and the volume that it is bound to; one whose name begins with s can be
-// shared by nodes.
-func bound(name string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
-	mode := corev1.ReadWriteOnce
-	if name[0] == 's' {
-		mode = corev1.ReadWriteMany
-	}
-	uid := types.UID(name + "-uid")
-	return &corev1.PersistentVolumeClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, UID: uid},
-			Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: name, AccessModes: []corev1.PersistentVolumeAccessMode{mode}},
-			Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
-		}, &corev1.PersistentVolume{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: corev1.PersistentVolumeSpec{
-				AccessModes:            []corev1.PersistentVolumeAccessMode{mode},
-				ClaimRef:               &corev1.ObjectReference{Namespace: "demo", Name: name, UID: uid},
-				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: name}},
-			},
-		}
-}
-
-// pod wants claims on a node.
-func pod(name, node string, claims ...string) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
-	for _, claim := range claims {
-		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: claim, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
-	}
-	return p
-}
-
-// end removes a pod, as its kubelet does, or kubectl delete --force.
-func end(t *sim.Task, c client.Interface, name string) {
-	_ = c.Delete(t, client.Pods, "demo", name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))})
-}
-
-func unique(volume string) corev1.UniqueVolumeName {
-	return corev1.UniqueVolumeName("kubernetes.io/csi/" + driver + "^" + volume)
 }
