@@ -61,6 +61,7 @@ func (s *State) share() *State {
 	n.families, n.unsettled = s.families.copy(), s.unsettled.copy()
 	n.active, n.done, n.waiting = s.active.copy(), s.done.copy(), s.waiting.copy()
 	n.watchers, n.watchCaches, n.webhooks, n.disks = s.watchers.copy(), s.watchCaches.copy(), s.webhooks.copy(), s.disks.copy()
+	n.unmade, n.goneDisks = s.unmade.copy(), s.goneDisks.copy()
 	n.aggregated, n.cloud = s.aggregated.copy(), s.cloud.copy()
 	n.clients, n.actors = s.clients.copy(), s.actors.copy()
 	n.queues, n.informers, n.controllers, n.leases = s.queues.copy(), s.informers.copy(), s.controllers.copy(), s.leases.copy()

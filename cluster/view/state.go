@@ -67,6 +67,10 @@ type State struct {
 
 	nodes table[string, *Node]
 	disks table[string, *StorageDisk] // of the storage driver, by id
+
+	unmade    table[string, *StorageDisk] // by the name that the volume would have
+	goneDisks table[uint64, string]       // ids of deleted disks by number of deletion
+
 	flows table[uint64, *Flow]
 
 	askers  table[string, *Asker] // client \0 resource

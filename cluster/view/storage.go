@@ -5,18 +5,23 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kviz/cluster/trace"
 )
 
-// StorageDisk is a disk of the storage driver, as its calls tell of it.
+// StorageDisk is a disk of the storage driver, as its calls tell of it; also one that could not be made, and one that is
+// deleted.
 type StorageDisk struct {
 	gen
-	ID     string
-	Volume string   // the PersistentVolume that it was made for
-	Size   string   // as the last call that made it larger gave it
-	Nodes  []string // that it is attached to
-	Staged []string // nodes where it is mounted
-	Pods   []string // "node namespace/name" of those that have it
+	ID     string    // "" as long as none could be made
+	Volume string    // the PersistentVolume that it was, or is to be, made for
+	For    trace.Ref // the claim that it was, or is to be, made for
+	Gone   bool      // the driver has deleted it
+	Size   string    // as the last call that made it larger gave it
+	Nodes  []string  // that it is attached to
+	Staged []string  // nodes where it is mounted
+	Pods   []string  // "node namespace/name" of those that have it
 	Calls  []StorageStep
 }
 
@@ -40,13 +45,52 @@ type Storage struct {
 }
 
 // Disks lists the disks that there are, by id.
-func (s *State) Disks() []*StorageDisk { return s.disks.values() }
+func (s *State) Disks() []*StorageDisk {
+	return slices.DeleteFunc(s.disks.values(), func(d *StorageDisk) bool { return d.Gone })
+}
 
-// Disk is a disk by its id, or nil.
+// Disk is a disk by its id, also one of the last that were deleted, or nil.
 func (s *State) Disk(id string) *StorageDisk { d, _ := s.disks.get(id); return d }
 
-// maxDiskCalls is how many calls are kept of a disk.
-const maxDiskCalls = 32
+// Unmade are the claims for which the driver was asked for a disk and has made none, by the name that the volume would
+// have.
+func (s *State) Unmade() []*StorageDisk { return s.unmade.values() }
+
+// DiskOf is the disk behind a volume or a claim, or what was tried to make one; nil where the driver was not asked.
+func (s *State) DiskOf(o *Object) *StorageDisk {
+	if o == nil {
+		return nil
+	}
+	name := ""
+	switch v := o.Value.(type) {
+	case *corev1.PersistentVolume:
+		if v.Spec.CSI != nil {
+			return s.Disk(v.Spec.CSI.VolumeHandle)
+		}
+	case *corev1.PersistentVolumeClaim:
+		if name = v.Spec.VolumeName; name == "" {
+			name = "pvc-" + string(v.UID) // external-provisioner's name of the volume
+		}
+		if d, ok := s.unmade.get(name); ok {
+			return d
+		}
+		var of *StorageDisk
+		s.disks.all(func(_ string, d *StorageDisk) bool {
+			if d.Volume == name {
+				of = d
+			}
+			return of == nil
+		})
+		return of
+	}
+	return nil
+}
+
+const (
+	maxDiskCalls = 32      // of a disk
+	maxGoneDisks = maxGone // that are kept of those that were deleted
+	maxUnmade    = 64      // claims for which no disk could be made
+)
 
 func init() {
 	on(trace.CSICall, storageCall)
@@ -59,23 +103,31 @@ func storageCall(b *Builder, e *trace.Event, p *trace.StorageCall) {
 	if p.Error != "" {
 		s.Failed++
 	}
-	if n := b.s.Node(p.Node); n != nil && p.Pod != "" && n.Pod(p.Pod) != nil {
-		x := b.nodePod(e, p.Node, p.Pod)
+	pod := p.Pod
+	if pod == "" && trace.StorageNodeCall(p.Call) && e.Object.Kind == "Pod" { // staging is for all pods of the node; it is done for one
+		pod = e.Object.Key()
+	}
+	if n := b.s.Node(p.Node); n != nil && pod != "" && n.Pod(pod) != nil {
+		x := b.nodePod(e, p.Node, pod)
 		x.step(e, Step{What: p.Call, Detail: p.Volume, Error: p.Error, Took: p.Took})
 	}
 	id := p.Volume
 	if p.Call == "CreateVolume" {
-		id = p.Result
+		if id = p.Result; p.Error != "" {
+			b.notMade(e, p)
+			return
+		}
 	}
 	if id == "" {
 		return
 	}
-	if p.Call == "DeleteVolume" && p.Error == "" {
-		b.s.disks.delete(id)
-		return
-	}
 	d := edit(b, b.s.disks, id)
-	d.ID, d.Calls = id, recent(d.Calls, StorageStep{p, e.ID, e.At}, maxDiskCalls)
+	d.ID = id
+	if was, ok := b.s.unmade.get(p.Name); ok && p.Call == "CreateVolume" {
+		d.Calls = slices.Clone(was.Calls)
+		b.s.unmade.delete(p.Name)
+	}
+	d.Calls = recent(d.Calls, StorageStep{p, e.ID, e.At}, maxDiskCalls)
 	if p.Error != "" {
 		return
 	}
@@ -90,7 +142,11 @@ func storageCall(b *Builder, e *trace.Event, p *trace.StorageCall) {
 	}
 	switch p.Call {
 	case "CreateVolume":
-		d.Volume, d.Size = p.Name, p.Arg
+		d.Volume, d.Size, d.For, d.Gone = p.Name, p.Arg, e.Object, false
+	case "DeleteVolume":
+		d.Gone = true
+		b.s.goneDisks.set(b.s.Events, id)
+		b.forgetDisks()
 	case "ControllerExpandVolume":
 		d.Size = p.Result
 	case "ControllerPublishVolume":
@@ -105,6 +161,38 @@ func storageCall(b *Builder, e *trace.Event, p *trace.StorageCall) {
 		d.Pods = with(d.Pods, p.Node+" "+p.Pod)
 	case "NodeUnpublishVolume":
 		d.Pods = without(d.Pods, p.Node+" "+p.Pod)
+	}
+}
+
+// notMade keeps a call that could not make a disk.
+func (b *Builder) notMade(e *trace.Event, p *trace.StorageCall) {
+	if p.Name == "" {
+		return
+	}
+	if b.s.unmade.len() >= maxUnmade {
+		if _, there := b.s.unmade.get(p.Name); !there {
+			var oldest *StorageDisk
+			b.s.unmade.all(func(_ string, d *StorageDisk) bool {
+				if oldest == nil || d.Calls[len(d.Calls)-1].At < oldest.Calls[len(oldest.Calls)-1].At {
+					oldest = d
+				}
+				return true
+			})
+			b.s.unmade.delete(oldest.Volume)
+		}
+	}
+	d := edit(b, b.s.unmade, p.Name)
+	d.Volume, d.For, d.Calls = p.Name, e.Object, recent(d.Calls, StorageStep{p, e.ID, e.At}, maxDiskCalls)
+}
+
+// forgetDisks forgets those that were deleted first, where too many are kept.
+func (b *Builder) forgetDisks() {
+	for b.s.goneDisks.len() > maxGoneDisks {
+		oldest := b.s.goneDisks.keys()[0]
+		id, _ := b.s.goneDisks.delete(oldest)
+		if d, ok := b.s.disks.get(id); ok && d.Gone {
+			b.s.disks.delete(id)
+		}
 	}
 }
 

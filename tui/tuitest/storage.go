@@ -61,11 +61,16 @@ func Disks() *Tape {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	tape.Commit(Ref("Pod", "demo", "db-0"), "pods", pod)
 	claim("more", "", corev1.ClaimPending)
+	about := ref("v1", "PersistentVolumeClaim", "demo", "more")
 	asked := func(c trace.StorageCall) {
 		tape.After(c.Took)
 		c.Driver = "disk.csi.kviz.dev"
-		tape.Emit("csi-driver", "", trace.CSICall, ref("v1", "PersistentVolume", "", pv), &c)
+		tape.Emit("csi-driver", "", trace.CSICall, about, &c)
 	}
+	for range 3 {
+		asked(trace.StorageCall{Call: "CreateVolume", Name: "pvc-more", Arg: "5Gi", Error: "rpc error: code = ResourceExhausted desc = the disk service has no room for 5Gi", Took: 5 * time.Millisecond})
+	}
+	about = ref("v1", "PersistentVolume", "", pv)
 	asked(trace.StorageCall{Call: "CreateVolume", Name: pv, Arg: "5Gi", Result: id, Took: 1200 * time.Millisecond})
 	asked(trace.StorageCall{Call: "ControllerPublishVolume", Volume: id, Node: "node-1", Error: "rpc error: code = Internal desc = the disk service failed: ControllerPublishVolume does not work", Took: 5 * time.Millisecond})
 	asked(trace.StorageCall{Call: "ControllerPublishVolume", Volume: id, Node: "node-1", Result: "/dev/vdb", Took: 2100 * time.Millisecond})
@@ -74,5 +79,23 @@ func Disks() *Tape {
 	for range 8 { // it does not grow
 		asked(trace.StorageCall{Call: "ControllerExpandVolume", Volume: id, Arg: "9Gi", Error: "rpc error: code = Unavailable desc = the disk service is not there", Took: 5 * time.Millisecond})
 	}
+	return tape
+}
+
+// DisksDeleted is [Disks] after the volume that no claim has any more is deleted, with its disk.
+func DisksDeleted() *Tape {
+	tape := Disks()
+	const id = "disk-old"
+	old := trace.Ref{APIVersion: "v1", Kind: "PersistentVolume", Name: "old"}
+	for _, c := range []trace.StorageCall{
+		{Call: "CreateVolume", Name: "old", Arg: "9Gi", Result: id, Took: 1100 * time.Millisecond},
+		{Call: "DeleteVolume", Volume: id, Took: 5 * time.Millisecond, Error: "rpc error: code = FailedPrecondition desc = disk-old is attached to node-2"},
+		{Call: "DeleteVolume", Volume: id, Took: 800 * time.Millisecond},
+	} {
+		tape.After(c.Took)
+		c.Driver = "disk.csi.kviz.dev"
+		tape.Emit("csi-driver", "", trace.CSICall, old, &c)
+	}
+	tape.Commit(old, "persistentvolumes", nil)
 	return tape
 }

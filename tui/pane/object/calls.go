@@ -1,9 +1,8 @@
 package object
 
 import (
+	"cmp"
 	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -13,14 +12,21 @@ import (
 	"kviz/tui/words"
 )
 
-// drawCalls draws what was asked of the storage driver about the disk of a volume: each call with its time, its node,
-// how long it took and its error, the newest last.
-func drawCalls(s *pane.Sheet, f *pane.Frame, y int, volume *view.Object) int {
-	d := diskOf(f.S, volume)
+// drawCalls draws what was asked of the storage driver about the disk of a claim or volume, also of one that could not be
+// made, or is deleted: each call with its time, its node, how long it took and its error, the newest last.
+func drawCalls(s *pane.Sheet, f *pane.Frame, y int, of *view.Object) int {
+	d := f.S.DiskOf(of)
 	if d == nil || len(d.Calls) == 0 {
 		return y
 	}
-	list, note := tries(d.Calls), "of the storage driver about "+d.ID+", newest last"
+	about := d.ID
+	switch {
+	case d.ID == "":
+		about = "a disk that it has not made"
+	case d.Gone:
+		about += ", which it has deleted"
+	}
+	list, note := tries(d.Calls), "of the storage driver about "+about+", newest last"
 	if most := calls(f); len(list) > most {
 		list = list[len(list)-most:]
 		note += fmt.Sprintf("; the last %d", most)
@@ -87,7 +93,7 @@ func drawCall(s *pane.Sheet, f *pane.Frame, y int, c try, callW, nodeW int) int 
 		{Text: grid.PadLeft(words.Dur(c.Took), 7) + "  ", Style: theme.Number},
 		{Text: rest, Style: rst},
 	}
-	on := pane.Subject{ID: "call/" + c.Event.String(), Event: c.Event, Kind: trace.CSICall, Copy: c.Volume, Words: words.Clock(c.At) + ", " + c.Driver + ": " + c.name()}
+	on := pane.Subject{ID: "call/" + c.Event.String(), Event: c.Event, Kind: trace.CSICall, Copy: cmp.Or(c.Volume, c.Name), Words: words.Clock(c.At) + ", " + c.Driver + ": " + c.name()}
 	for _, more := range []string{c.Node, rest, words.Dur(c.Took)} {
 		if more != "" {
 			on.Words += ", " + more
@@ -111,18 +117,6 @@ func said(c view.StorageStep) string {
 		return c.Result
 	}
 	return c.Arg
-}
-
-// diskOf is the disk that is behind a volume; nil where no driver made it, or it is gone.
-func diskOf(s *view.State, volume *view.Object) *view.StorageDisk {
-	if volume == nil {
-		return nil
-	}
-	v, ok := volume.Value.(*corev1.PersistentVolume)
-	if !ok || v.Spec.CSI == nil {
-		return nil
-	}
-	return s.Disk(v.Spec.CSI.VolumeHandle)
 }
 
 // calls is how many calls there is room for.

@@ -183,3 +183,11 @@ func TestStorage(t *testing.T) {
 		}
 	}
 }
+
+// What was asked of the driver about a volume stays when the volume is deleted.
+func TestStorageOfADeletedVolume(t *testing.T) {
+	h := tuitest.DisksDeleted().History()
+	p := New()
+	p.Show(trace.Ref{APIVersion: "v1", Kind: "PersistentVolume", Name: "old"})
+	tuitest.Golden(t, "storage-deleted", tuitest.Planes(tuitest.Pane(p, h, h.Latest(), 118, 38)))
+}

@@ -13,6 +13,9 @@ import (
 // what is against each volume that there is, or the calls of the storage driver about the volume.
 func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	chains := f.S.ChainsOf(o)
+	if o.Deleted && stored(o) { // nothing hangs together with it any more
+		return drawCalls(s, f, y, o)
+	}
 	if len(chains) == 0 {
 		return y
 	}
@@ -27,7 +30,11 @@ func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	if !stored(o) {
 		return y
 	}
-	y = drawCalls(s, f, y, chains[0].Volume)
+	if of := chains[0].Volume; of != nil {
+		y = drawCalls(s, f, y, of)
+	} else {
+		y = drawCalls(s, f, y, o)
+	}
 	reasons := f.S.Reasons(o)
 	if len(reasons) == 0 {
 		return y
