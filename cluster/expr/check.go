@@ -95,6 +95,12 @@ func (c *checker) call(call ast.CallExpr) reflect.Type {
 		return reflect.TypeFor[*view.Rollout]()
 	case "_job":
 		return reflect.TypeFor[*view.JobRun]()
+	case "_hpa":
+		return reflect.TypeFor[*view.AutoscalerSum]()
+	case "_budget":
+		return reflect.TypeFor[*view.Budget]()
+	case "_claim", "_volume":
+		return reflect.TypeFor[*view.VolumeStanding]()
 	}
 	return nil
 }

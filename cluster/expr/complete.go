@@ -245,7 +245,7 @@ func asked(src string) []string {
 }
 
 var (
-	inCall  = regexp.MustCompile(`\b(objects|object|owned|rollout|job|pod|key|kubeEvents)\(\s*((?:["'][^"']*["']\s*,\s*)*)$`)
+	inCall  = regexp.MustCompile(`\b(objects|object|owned|rollout|job|hpa|budget|claim|volume|pod|key|kubeEvents)\(\s*((?:["'][^"']*["']\s*,\s*)*)$`)
 	inIndex = regexp.MustCompile(`\[\s*$`)
 	inEqual = regexp.MustCompile(`(?:==|!=)\s*$`)
 	quoted  = regexp.MustCompile(`["']([^"']*)["']`)
@@ -274,6 +274,11 @@ func texts(before string, s *view.State) []string {
 	return nil
 }
 
+// ofOneKind are the functions whose arguments name an object of one resource.
+var ofOneKind = map[string]string{
+	"job": "jobs", "hpa": "horizontalpodautoscalers", "budget": "poddisruptionbudgets", "claim": "persistentvolumeclaims", "volume": "persistentvolumes",
+}
+
 // arguments are what the next argument of a function could be.
 func arguments(function string, given []string, s *view.State) []string {
 	var out []string
@@ -289,8 +294,8 @@ func arguments(function string, given []string, s *view.State) []string {
 		s.Store.Keys("", func(k *view.Key) bool { out = append(out, k.Key); return len(out) < 5000 })
 		return out
 	}
-	if function == "job" {
-		given = append([]string{"jobs"}, given...)
+	if of, ok := ofOneKind[function]; ok {
+		given = append([]string{of}, given...)
 	}
 	switch len(given) {
 	case 0:
@@ -305,7 +310,7 @@ func arguments(function string, given []string, s *view.State) []string {
 		s.EachObject(given[0], "", func(o *view.Object) bool {
 			if o.Ref.Namespace != "" {
 				out = append(out, o.Ref.Namespace)
-			} else if function == "object" || function == "owned" {
+			} else if function == "object" || function == "owned" || function == "volume" {
 				out = append(out, o.Ref.Name)
 			}
 			return true

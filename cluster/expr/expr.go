@@ -112,6 +112,32 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 			}
 			return nil
 		}),
+		reads("hpa", 2, func(s *view.State, a []string) any {
+			if x := s.AutoscalerNamed(a[0] + "/" + a[1]); x != nil && x.Last() != nil {
+				return x.Last()
+			}
+			return nil
+		}),
+		reads("budget", 2, func(s *view.State, a []string) any {
+			if o := s.Object("poddisruptionbudgets", a[0], a[1]); o != nil {
+				if b := s.Budget(o); b != nil {
+					return b
+				}
+			}
+			return nil
+		}),
+		reads("claim", 2, func(s *view.State, a []string) any {
+			if v := s.ClaimStanding(s.Object("persistentvolumeclaims", a[0], a[1])); v != nil {
+				return v
+			}
+			return nil
+		}),
+		reads("volume", 1, func(s *view.State, a []string) any {
+			if v := s.VolumeStanding(s.Object("persistentvolumes", "", a[0])); v != nil {
+				return v
+			}
+			return nil
+		}),
 		cel.Function("_gap", cel.Overload("_gap_1", []*cel.Type{cel.DynType, cel.DynType}, cel.DynType, cel.BinaryBinding(gap))),
 		cel.Function("ms", cel.Overload("ms_duration", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(ms))),
 	)

@@ -117,7 +117,7 @@ func TestWhatExpressionsSee(t *testing.T) {
 
 func TestRefusalsSayWhereAndWhatIsKnown(t *testing.T) {
 	for src, want := range map[string]string{
-		`stroe.leader == "a"`:                      `column 1: unknown name "stroe"; did you mean "store"? (known: balancer, clock, `,
+		`stroe.leader == "a"`:                      `column 1: unknown name "stroe"; did you mean "store"? (known: autoscalers, balancer, `,
 		`store.leadr == "a"`:                       `column 6: store has no "leadr"; did you mean "leader"? (known: alarms, `,
 		`store.members["a"].rol == "leader"`:       `store.members[…] has no "rol"; did you mean "role"?`,
 		`nodes["node-1"].redy`:                     `nodes[…] has no "redy"; did you mean "ready"?`,

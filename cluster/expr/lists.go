@@ -81,6 +81,9 @@ var lists = map[reflect.Type]map[string]extra{
 	reflect.TypeFor[*view.JobRun](): {
 		"retried": list((*view.JobRun).Retried),
 	},
+	reflect.TypeFor[*view.Autoscaler](): {
+		"sums": list((*view.Autoscaler).Sums),
+	},
 	reflect.TypeFor[*view.Flow](): {
 		"hops": list((*view.Flow).Hops),
 	},

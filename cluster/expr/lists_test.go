@@ -51,7 +51,7 @@ func TestEveryListOfTheStateHasAName(t *testing.T) {
 	for _, r := range roots {
 		reach(r.typ)
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[*view.NodePod](), reflect.TypeFor[*view.Key](), reflect.TypeFor[view.KubeEvent](), reflect.TypeFor[*view.Family](), reflect.TypeFor[*view.Rollout](), reflect.TypeFor[*view.JobRun]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[*view.NodePod](), reflect.TypeFor[*view.Key](), reflect.TypeFor[view.KubeEvent](), reflect.TypeFor[*view.Family](), reflect.TypeFor[*view.Rollout](), reflect.TypeFor[*view.JobRun](), reflect.TypeFor[*view.AutoscalerSum](), reflect.TypeFor[*view.VolumeStanding]()} {
 		reach(typ) // what functions give
 	}
 	for _, k := range trace.Kinds() {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"kviz/cluster/trace"
@@ -104,6 +105,20 @@ var extras = map[reflect.Type]map[string]extra{
 		"done":  more(reflect.TypeFor[bool](), func(r *view.Rollout) any { return r.Done() }),
 		"says":  more(reflect.TypeFor[string](), func(r *view.Rollout) any { text, _ := r.Says(); return text }),
 	},
+	reflect.TypeFor[*view.Autoscaler](): {
+		"last": more(reflect.TypeFor[*view.AutoscalerSum](), func(a *view.Autoscaler) any {
+			if x := a.Last(); x != nil {
+				return x
+			}
+			return nil
+		}),
+	},
+	reflect.TypeFor[*view.AutoscalerSum](): {
+		"line": more(reflect.TypeFor[string](), func(x *view.AutoscalerSum) any { return x.Line() }),
+	},
+	reflect.TypeFor[*view.Budget](): {
+		"never": more(reflect.TypeFor[bool](), func(b *view.Budget) any { return b.Never() }),
+	},
 	reflect.TypeFor[*trace.Event](): {
 		"grain":     more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Grain().String() }),
 		"component": more(reflect.TypeFor[string](), func(e *trace.Event) any { return e.Lane.Component }),
@@ -142,6 +157,34 @@ func rules(n *view.Node) []*rule {
 	return out
 }
 
+// figure is a load that is set, with its value now.
+type figure struct {
+	Target, Kind, Namespace, Name, Container string
+	What, Metric, Labels                     string
+	Each                                     bool
+	Curve                                    string
+	Now                                      string  // as kviz load tells it: 400m, 200Mi
+	Value                                    float64 // cores, bytes, or what the metric counts
+	Since                                    time.Duration
+}
+
+// loads are the figures that are set.
+func loads(s *view.State) (all []*figure) {
+	for _, l := range s.Loads() {
+		all = append(all, &figure{
+			Target: l.Target(), Kind: l.Kind, Namespace: l.Namespace, Name: l.Name, Container: l.Container, What: l.What, Metric: l.Metric, Labels: l.Labels,
+			Each: l.Each, Curve: l.Curve.String(), Now: l.Text(s.At), Since: l.Since,
+			Value: l.Curve.Unit().Quantity(l.At(s.At)).AsApproximateFloat64(),
+		})
+	}
+	return all
+}
+
+// volumes are the standings of claims and volumes that have a volume.
+func volumes(s *view.State) []*view.VolumeStanding {
+	return slices.DeleteFunc(s.Volumes(s.Users("")), func(v *view.VolumeStanding) bool { return v.Volume == "" })
+}
+
 // root is a name that an expression may begin with.
 type root struct {
 	name  string
@@ -151,12 +194,18 @@ type root struct {
 }
 
 var roots = []root{
+	{"autoscalers", reflect.TypeFor[byName[*view.Autoscaler]](), "what was worked out for each HorizontalPodAutoscaler, by namespace/name: last, sums", func(s *view.State, _ *trace.Event) any {
+		return mapOf(s.AutoscalerNamed, isNil, s.AutoscalerNames)
+	}},
 	{"balancer", reflect.TypeFor[*view.Balancer](), "the load balancer before several API servers: servers", func(s *view.State, _ *trace.Event) any { return &s.Balancer }},
+	{"budgets", reflect.TypeFor[[]*view.Budget](), "the PodDisruptionBudgets: of, rule, expected, desired, healthy, allowed, never, says", func(s *view.State, _ *trace.Event) any { return s.Budgets("") }},
+	{"claims", reflect.TypeFor[[]*view.VolumeStanding](), "the claims and what stands behind each: claim, volume, phase, state, size, class, nodes, pods, why", func(s *view.State, _ *trace.Event) any { return s.Claims("") }},
 	{"clock", reflect.TypeFor[*view.Clock](), "the clock: paused, speed, actual, behind", func(s *view.State, _ *trace.Event) any { return &s.Clock }},
 	{"commands", reflect.TypeFor[[]*view.Command](), "the last console commands", func(s *view.State, _ *trace.Event) any { return s.Commands() }},
 	{"controllers", reflect.TypeFor[byName[*view.Controller]](), "the controllers by name", func(s *view.State, _ *trace.Event) any {
 		return mapOf(s.Controller, isNil, func() []string { return names(s.Controllers(), func(c *view.Controller) string { return c.Name }) })
 	}},
+	{"disks", reflect.TypeFor[[]*view.StorageDisk](), "the disks of the storage driver: id, volume, size, nodes, staged, pods, calls", func(s *view.State, _ *trace.Event) any { return s.Disks() }},
 	{"event", reflect.TypeFor[*trace.Event](), "the event that was folded last: kind, lane, object, payload …", func(_ *view.State, e *trace.Event) any {
 		if e == nil {
 			return &trace.Event{}
@@ -173,6 +222,7 @@ var roots = []root{
 	{"leases", reflect.TypeFor[byName[*view.Lease]](), "who is active, by lease", func(s *view.State, _ *trace.Event) any {
 		return mapOf(s.Lease, isNil, func() []string { return names(s.Leases(), func(l *view.Lease) string { return l.Name }) })
 	}},
+	{"loads", reflect.TypeFor[[]*figure](), "what is set with kviz load: target, what, metric, each, curve, and now and value, as it is at this moment", func(s *view.State, _ *trace.Event) any { return loads(s) }},
 	{"nodes", reflect.TypeFor[byName[*view.Node]](), "the nodes by name: ready, taints, pods, rules", func(s *view.State, _ *trace.Event) any {
 		return mapOf(s.Node, isNil, func() []string { return names(s.Nodes(), func(n *view.Node) string { return n.Name }) })
 	}},
@@ -187,6 +237,7 @@ var roots = []root{
 	{"scheduler", reflect.TypeFor[*view.Scheduler](), "the scheduler: active, unschedulable, pods, last", func(s *view.State, _ *trace.Event) any { return &s.Scheduler }},
 	{"store", reflect.TypeFor[*view.Store](), "the store: leader, term, revision, quorum, members", func(s *view.State, _ *trace.Event) any { return &s.Store }},
 	{"time", reflect.TypeFor[time.Duration](), "virtual time since the start", func(s *view.State, _ *trace.Event) any { return s.At }},
+	{"volumes", reflect.TypeFor[[]*view.VolumeStanding](), "the PersistentVolumes and their claims, with the names that claims has", func(s *view.State, _ *trace.Event) any { return volumes(s) }},
 	{"watchers", reflect.TypeFor[[]*view.Watcher](), "the open watches", func(s *view.State, _ *trace.Event) any { return s.Watchers() }},
 }
 
@@ -203,6 +254,10 @@ var functions = []function{
 	{"owned", `owned("deployments", "demo", "web")`, "what an object owns, counted by resource: total, active, ready, waiting, starting, unready, running, succeeded, failed, terminating"},
 	{"rollout", `rollout("deployments", "demo", "web")`, "how a Deployment, StatefulSet or DaemonSet stands: total and most, available and least, held, done, updated, revisions; null for other objects"},
 	{"job", `job("demo", "pi")`, "how far a Job is: completions, succeeded, active, failed, and by index done, lost, running, again, notBegun; null if there is none"},
+	{"hpa", `hpa("demo", "web")`, "the last sum of a HorizontalPodAutoscaler: current, metrics, proposed, stabilized, min, max, desired, limit, line; null before its first"},
+	{"budget", `budget("demo", "web")`, "how a PodDisruptionBudget stands: rule, expected, desired, healthy, allowed, never, says; null if there is none"},
+	{"claim", `claim("demo", "data")`, "how a claim stands: phase, volume, state (pending, bound, attaching, attached, detaching, mounted, failed, lost), nodes, pods, why"},
+	{"volume", `volume("pv-1")`, "the same of a PersistentVolume; its state is also available or released where no claim has it"},
 	{"gap", `gap(time)`, "the longest time between two commits of the store since a virtual time, in milliseconds"},
 }
 

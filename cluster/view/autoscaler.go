@@ -47,9 +47,14 @@ func (s *State) Autoscaler(o *Object) *Autoscaler {
 	if o == nil || o.Ref.Kind != autoscaler {
 		return nil
 	}
-	a, _ := s.autoscalers.get(o.Ref.Key())
-	return a
+	return s.AutoscalerNamed(o.Ref.Key())
 }
+
+// AutoscalerNamed is the same by namespace/name.
+func (s *State) AutoscalerNamed(key string) *Autoscaler { a, _ := s.autoscalers.get(key); return a }
+
+// AutoscalerNames are the names of those for which something has been worked out.
+func (s *State) AutoscalerNames() []string { return s.autoscalers.keys() }
 
 // Sums are those of its last runs, oldest first.
 func (a *Autoscaler) Sums() []AutoscalerSum { return last(a.sums, maxSums) }
