@@ -15,6 +15,7 @@ import (
 	"kviz/cluster/controller/endpointslicemirroring"
 	"kviz/cluster/controller/expand"
 	"kviz/cluster/controller/horizontalpodautoscaler"
+	"kviz/cluster/controller/legacytoken"
 	"kviz/cluster/controller/nodeipam"
 	"kviz/cluster/controller/persistentvolume"
 	"kviz/cluster/controller/policystatus"
@@ -102,6 +103,8 @@ func serviceAccount(controller string) string {
 		return bootstrap.CleanerAccount
 	case bootstrap.SignerName:
 		return bootstrap.SignerAccount
+	case legacytoken.Name:
+		return legacytoken.Account
 	case resourceclaim.Name:
 		return resourceclaim.Account
 	case servicecidr.Name:

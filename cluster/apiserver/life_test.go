@@ -68,7 +68,7 @@ func TestKilled(t *testing.T) {
 // to what made the client send it.
 func TestCauses(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		wa := w.open(task, client.ConfigMaps, "", metav1.ListOptions{})
+		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{})
 		why := task.Emit(trace.Event{Kind: trace.CommandStart, Payload: &trace.Command{Line: "kubectl create configmap a"}})
 		task.SetCauses(why)
 		w.put(task, "a", "1")

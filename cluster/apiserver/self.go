@@ -5,6 +5,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"kviz/cluster/apiserver/aggregator"
@@ -126,4 +127,15 @@ func (w quotaWriter) WriteUse(t *sim.Task, q *corev1.ResourceQuota, causes []tra
 	})
 	now, _ := resp.Object.(*corev1.ResourceQuota)
 	return now, resp.Err
+}
+
+// secretPatcher writes into the Secrets of tokens when they are used ([authn.SecretPatcher]).
+type secretPatcher struct{ s *Server }
+
+// PatchSecret is [authn.SecretPatcher].
+func (p secretPatcher) PatchSecret(t *sim.Task, namespace, name string, patch []byte) error {
+	return p.s.serve(t, &request.Request{
+		Verb: "patch", Resource: client.Secrets.GroupVersionResource, Namespace: namespace, Name: name, PatchType: types.MergePatchType, Patch: patch,
+		User: &selfUser, Client: "apiserver", FieldManager: "kube-apiserver", Causes: t.Causes(), System: true,
+	}).Err
 }

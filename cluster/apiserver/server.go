@@ -179,6 +179,7 @@ type Server struct {
 	reviews     *review.Reviews
 	controllers *controlplane.Controllers
 	repair      *controlplane.Repair
+	tracking    *controlplane.TokenTracking
 	foundIPs    map[string]bool // the IPAddresses that the server found at its start; nil in a new cluster
 }
 

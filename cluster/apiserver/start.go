@@ -63,6 +63,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.aggregator = aggregator.New(aggregator.Config{
 		Process: p, Rand: s.stream("aggregator"), Host: aggregatorHost{s, s.services}, Caches: s.caches.Of, Revision: s.st.Revision, Dial: s.cfg.Dial,
 	})
+	s.authenticators.Accounts.Secrets = secretPatcher{s}
 	s.filters = &filters.Filters{Authenticators: s.authenticators, Authorizers: s.authorizers, Auditor: s.disk.audit}
 	o := s.options
 	o.Process, o.Authenticators, o.Authorizers, o.Webhooks = p, s.authenticators, s.authorizers, s.webhooks
@@ -83,6 +84,7 @@ func (s *Server) Restart(p *sim.Process) {
 	s.controllers = &controlplane.Controllers{
 		CIDR: s.cfg.cidr(), Machine: s.Machine(), Client: s.Client(p.Lane, selfUser), Caches: s.caches, Servers: membership{s},
 	}
+	s.tracking = &controlplane.TokenTracking{Client: s.controllers.Client, Caches: s.caches, Process: p}
 	s.repair = &controlplane.Repair{
 		Client: s.controllers.Client, Caches: s.caches, CIDR: s.cfg.cidr(), Leads: membership{s}.Leads, Process: p,
 	}
@@ -158,6 +160,7 @@ func (s *Server) listen(alloc *service.Allocator, definitions *crd.Controllers) 
 		aggregated.ServiceChanged(key)
 	}
 	s.caches.OfResource(client.EndpointSlices).Changed = aggregated.SliceChanged
+	s.caches.OfResource(client.ConfigMaps).Changed = s.tracking.Changed
 	s.caches.Of(crd.DefinitionKind()).Changed = func(name string, obj runtime.Object) {
 		customs.Changed(name, obj)
 		definitions.Changed(name, obj)
@@ -188,6 +191,7 @@ func (s *Server) main(t *sim.Task, definitions *crd.Controllers) {
 	s.p.Go("compactor", func(t *sim.Task) { etcd3.Compact(t, s.st, s.cfg.CompactionInterval, all.Leads) })
 	s.p.Go("crd-controllers", definitions.Run)
 	s.p.Go("kubernetes-service", s.controllers.KeepService)
+	s.p.Go("legacy-token-tracking", s.tracking.Run)
 	lacking := s.lacksIPAddresses()
 	s.p.Go("ipallocator-repair", func(t *sim.Task) { s.repair.Run(t, lacking) })
 	if all.Several() {
@@ -231,6 +235,7 @@ func (s *Server) bootstrap(t *sim.Task) {
 	l.AddPolicy()
 	l.AddPriorityClasses()
 	s.controllers.AddTo(&l, s.cfg.AdvertiseIP, s.stream)
+	s.tracking.AddTo(t, &l, s.stream)
 	s.writer.Write(t, l.Objects)
 }
 

@@ -77,7 +77,7 @@ func TestStoredBytes(t *testing.T) {
 // TestWatchLimit: a watch with a time limit ends when it is over.
 func TestWatchLimit(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
-		wa := w.open(task, client.ConfigMaps, "", metav1.ListOptions{TimeoutSeconds: ptr.To(int64(30))})
+		wa := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{TimeoutSeconds: ptr.To(int64(30))})
 		before := task.Elapsed()
 		expect(t, next(task, wa), "ended")
 		if took := task.Elapsed() - before; took < 29*time.Second || took > 31*time.Second {

@@ -194,8 +194,8 @@ func TestSelectors(t *testing.T) {
 func TestSlowWatcher(t *testing.T) {
 	run(t, Config{}, func(w *world, task *sim.Task) {
 		task.Sleep(10 * time.Second) // in which the time that may be waited grows to its most
-		slow := w.open(task, client.ConfigMaps, "", metav1.ListOptions{}).(*cacher.Watcher)
-		quick := w.open(task, client.ConfigMaps, "", metav1.ListOptions{})
+		slow := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{}).(*cacher.Watcher)
+		quick := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{})
 		expect(t, fmt.Sprint(slow.Room()), "29") // a window of 1024 events in 75 s: two channels of 14, and one event between them
 		var filled time.Duration
 		var written []string // revisions
@@ -226,7 +226,7 @@ func TestSlowWatcher(t *testing.T) {
 			t.Errorf("the trace does not tell why the watch ended: %q", why)
 		}
 		// Its client goes on from the newest event that it has read: the last is missing.
-		again := w.open(task, client.ConfigMaps, "", metav1.ListOptions{ResourceVersion: written[len(written)-2]})
+		again := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{ResourceVersion: written[len(written)-2]})
 		expect(t, next(task, again), "MODIFIED a@"+written[len(written)-1])
 	})
 }
@@ -238,7 +238,7 @@ func TestBusyWatcher(t *testing.T) {
 		for i := range 200 {
 			w.put(task, "first-"+strconv.Itoa(i), "1")
 		}
-		busy := w.open(task, client.ConfigMaps, "", metav1.ListOptions{}).(*cacher.Watcher)
+		busy := w.open(task, client.ConfigMaps, "default", metav1.ListOptions{}).(*cacher.Watcher)
 		one := w.put(task, "one", "1")
 		if task.Sleep(time.Minute); busy.Closed() {
 			t.Fatal("the watch ended because of the objects that it began with: " + whyClosed(w))

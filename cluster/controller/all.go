@@ -18,6 +18,7 @@ import (
 	"kviz/cluster/controller/garbage"
 	"kviz/cluster/controller/horizontalpodautoscaler"
 	"kviz/cluster/controller/job"
+	"kviz/cluster/controller/legacytoken"
 	"kviz/cluster/controller/namespace"
 	"kviz/cluster/controller/nodeipam"
 	"kviz/cluster/controller/nodelifecycle"
@@ -91,6 +92,7 @@ func all(cfg Config) []descriptor {
 		of(bootstrap.CleanerName, bootstrap.CleanerName, bootstrap.NewCleaner),
 		of(bootstrap.SignerName, bootstrap.SignerName, bootstrap.NewSigner),
 		of(ttl.Name, ttl.Name, ttl.New),
+		of(legacytoken.Name, legacytoken.Name, legacytoken.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
 	}

@@ -147,10 +147,14 @@ func (a *Auditor) begin(on *request.Scope, r *request.Request, user authn.User) 
 	if v.Level == auditapi.LevelNone {
 		return nil, v
 	}
-	return Begin(v, &Request{
+	record := Begin(v, &Request{
 		ID: a.id(r), URI: r.URI(), UserAgent: userAgent(r, user), SourceIPs: a.sources.IPs(r),
 		Received: a.k.Epoch().Add(on.Began), Attributes: attrs,
-	}, &a.log), v
+	}, &a.log)
+	for _, note := range on.Proven {
+		record.Annotate(note.Key, note.Value)
+	}
+	return record, v
 }
 
 // Refused writes of a request whose sender nobody vouches for

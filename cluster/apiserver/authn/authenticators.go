@@ -62,7 +62,13 @@ type Answer struct {
 	Note      string   // with one: what else there is to say
 	Answered  trace.ID // by a server that was asked
 	Fault     trace.ID // that made it expire
+
+	Annotations []Annotation // of the request in the audit log
+	Warnings    []string     // for its sender
 }
+
+// Annotation is one of an audit event.
+type Annotation struct{ Key, Value string }
 
 // Everywhere is an answer of an authenticator that knows no audiences: its tokens are
 // meant for the API server (authenticator.WrapAudienceAgnosticToken).
@@ -83,6 +89,9 @@ type Proof struct {
 	Tried     []string // what each has said
 	Fault     trace.ID // that made the credentials expire; zero where none has
 	Answered  trace.ID // the newest answer of a server that was asked
+
+	Annotations []Annotation // of the request in the audit log
+	Warnings    []string     // for its sender
 
 	bad []error // found by those that the credentials are for
 }
@@ -184,6 +193,7 @@ func (a *Authenticators) bearer(t *sim.Task, p *Proof, token string, audiences [
 		if !answer.Fault.IsZero() {
 			p.Fault = answer.Fault
 		}
+		p.Annotations, p.Warnings = append(p.Annotations, answer.Annotations...), append(p.Warnings, answer.Warnings...)
 		if !answer.Answered.IsZero() {
 			p.Answered = answer.Answered
 			t.SetCauses(p.Answered)
@@ -197,24 +207,25 @@ func (a *Authenticators) bearer(t *sim.Task, p *Proof, token string, audiences [
 }
 
 // Sender is who sends a request that does not go through the stages; not ok if no
-// authenticator accepts its credentials.
-func (a *Authenticators) Sender(t *sim.Task, c *Credentials) (u User, ok bool) {
+// authenticator accepts its credentials. With it comes what the audit log is to say of them.
+func (a *Authenticators) Sender(t *sim.Task, c *Credentials) (u User, notes []Annotation, ok bool) {
 	u = User{Name: Anonymous, Groups: []string{Unauthenticated}}
 	switch {
 	case c.Known():
 		u = *c.User
 		if a.Expiry.Outdated(u, t.Now()) != nil {
-			return u, false
+			return u, nil, false
 		}
 	case c.Shown():
 		p := a.Authenticate(t, c)
+		notes = p.Annotations
 		if p.User == nil {
-			return u, false
+			return u, notes, false
 		}
 		u = *p.User
 	}
 	u.Groups = u.WithAuthenticated()
-	return u, true
+	return u, notes, true
 }
 
 // Credentials are those that users from outside were given, as faults name them.

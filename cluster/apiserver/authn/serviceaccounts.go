@@ -19,11 +19,14 @@ type AccountTokens struct {
 	keys   *Keys
 	expiry *Expiry
 	lister Lister
+
+	// Secrets writes when the tokens of Secrets are used; nil: nobody does.
+	Secrets SecretPatcher
 }
 
 // NewAccountTokens makes the authenticator.
 func NewAccountTokens(k *Keys, e *Expiry, l Lister) *AccountTokens {
-	return &AccountTokens{k, e, l}
+	return &AccountTokens{keys: k, expiry: e, lister: l}
 }
 
 // AuthenticateToken is [TokenAuthenticator]: it checks a token's signature, audience, time,
@@ -31,7 +34,7 @@ func NewAccountTokens(k *Keys, e *Expiry, l Lister) *AccountTokens {
 func (s *AccountTokens) AuthenticateToken(t *sim.Task, token string, audiences []string) (Answer, error) {
 	claims, err := s.keys.Verify(token)
 	if errors.Is(err, ErrForeign) {
-		return s.secretToken(token, audiences)
+		return s.secretToken(t, token, audiences)
 	}
 	if err != nil {
 		return Answer{}, err

@@ -38,7 +38,8 @@ func (f *Filters) Authenticate(on *request.Scope, req *request.Request) (authn.U
 func (f *Filters) prove(on *request.Scope, req *request.Request, shown *authn.Credentials) (authn.User, error) {
 	p := f.Authenticators.Authenticate(on.Ask(), shown)
 	on.Hear(p.Answered)
-	if p.User == nil {
+	on.Proven = p.Annotations
+	if on.Warnings = append(on.Warnings, p.Warnings...); p.User == nil {
 		return authn.User{}, f.unproven(on, req, p)
 	}
 	u := *p.User

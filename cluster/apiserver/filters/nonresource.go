@@ -21,7 +21,7 @@ func (f *Filters) Access(t *sim.Task, req *request.Request, verb, path string) e
 	if !shown.Known() && !shown.Shown() && !f.Authenticators.MayBeAnonymous(path) {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
-	u, ok := f.Authenticators.Sender(t, shown)
+	u, _, ok := f.Authenticators.Sender(t, shown)
 	if !ok {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
@@ -58,7 +58,8 @@ func (f *Filters) AuditAnswered(t *sim.Task, req *request.Request, code int, sta
 		return
 	}
 	on := &request.Scope{Task: t, Began: t.Elapsed()}
-	user, ok := f.Authenticators.Sender(t, req.Credentials())
+	user, notes, ok := f.Authenticators.Sender(t, req.Credentials())
+	on.Proven = notes
 	if !ok {
 		f.Auditor.Refused(on, req)
 		return

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/apiserver/registry"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -41,8 +42,10 @@ type Scope struct {
 	Warnings []string   // for the headers Warning of its answer
 	Commits  []trace.ID // what it wrote
 
-	// Audit is the request's record in the audit log; nil if it is not logged.
-	Audit Audit
+	// Audit is the request's record in the audit log; nil if it is not logged. What the
+	// authenticators have it say is known before there is one.
+	Audit  Audit
+	Proven []authn.Annotation
 
 	space  *space
 	staged int

@@ -134,6 +134,10 @@ func (v *Reviews) token(c *handlers.Call, r *authenticationv1.TokenReview) strin
 		p = v.Authenticators.AuthenticateToken(c.Ask(), token, audiences)
 	}
 	c.Hear(p.Answered)
+	c.Warnings = append(c.Warnings, p.Warnings...)
+	for _, note := range p.Annotations {
+		c.Annotate(note.Key, note.Value)
+	}
 	if p.User == nil {
 		r.Status = authenticationv1.TokenReviewStatus{Error: p.Why}
 		return "Nobody vouches for the token: " + strings.Join(p.Tried, "; ") + "."

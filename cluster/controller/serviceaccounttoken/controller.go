@@ -41,7 +41,7 @@ import (
 
 var _ = simulated.Say(simulated.Statement{
 	Area: simulated.Controllers, How: simulated.Simplified,
-	What: "the service account token controller looks at a service account when it is deleted, where upstream's does at each of its changes; nothing notes when such a token was last used, and unused ones are not deleted",
+	What: "the service account token controller looks at a service account when it is deleted, where upstream's does at each of its changes",
 })
 
 // Name is the controller's name. It speaks as kube-controller-manager.

@@ -1,0 +1,137 @@
+package apiserver
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/apiserver/controlplane"
+	"kviz/cluster/apiserver/request"
+	"kviz/cluster/client"
+	"kviz/cluster/sim"
+	"kviz/cluster/trace"
+)
+
+// The API server writes down since which day it notes the use of tokens, and puts the ConfigMap
+// back that says so: at once if it is the first in 30 minutes, else when they are over.
+func TestTheTrackingConfigMapComesBack(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		c := w.admin()
+		since := func() string {
+			cm, err := client.Get[*corev1.ConfigMap](task, c, client.ConfigMaps, "kube-system", controlplane.TrackingName)
+			if err != nil {
+				return fmt.Sprint(apierrors.ReasonForError(err))
+			}
+			return fmt.Sprint(cm.Data)
+		}
+		expect := func(when, want string) {
+			t.Helper()
+			if got := since(); got != want {
+				t.Errorf("%s: %s, want %s", when, got, want)
+			}
+		}
+		remove := func() {
+			w.must(c.Delete(task, client.ConfigMaps, "kube-system", controlplane.TrackingName, metav1.DeleteOptions{}))
+			task.Sleep(time.Second)
+		}
+		expect("in a new cluster", "map[since:2026-01-01]")
+		remove()
+		expect("deleted at once", "NotFound")
+		task.Sleep(31 * time.Minute)
+		expect("half an hour later", "map[since:2026-01-01]")
+		task.Sleep(24 * time.Hour)
+		remove()
+		expect("deleted on the next day", "map[since:2026-01-02]")
+		cm, err := client.Get[*corev1.ConfigMap](task, c, client.ConfigMaps, "kube-system", controlplane.TrackingName)
+		w.must(err)
+		cm.Data = map[string]string{"since": "always"}
+		_, err = client.Update(task, c, client.ConfigMaps, "kube-system", cm)
+		w.must(err)
+		task.Sleep(time.Second)
+		expect("with a date that is none", "map[since:2026-01-02]")
+		requests := len(w.sink.events)
+		task.Sleep(30 * time.Hour)
+		for _, e := range w.sink.events[requests:] {
+			if _, ok := e.Payload.(*trace.Request); ok {
+				t.Fatalf("there is a request though nothing happens: %+v", e.Payload)
+			}
+		}
+		remove()
+		w.restart(task)
+		expect("after a restart", "map[since:2026-01-03]")
+	})
+}
+
+// A request with the token of a Secret gets upstream's warning and upstream's annotations in the
+// audit log, and the Secret the day as a label: once a day.
+func TestUseOfASecretsToken(t *testing.T) {
+	run(t, Config{}, func(w *world, task *sim.Task) {
+		w.audited(task, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- {level: Metadata, resources: [{group: authentication.k8s.io}], omitManagedFields: true}\n")
+		c := w.admin()
+		sa, err := client.Create(task, c, client.ServiceAccounts, "default", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "robot"}})
+		w.must(err)
+		token, err := w.s.keys.SignSecret(sa, "token")
+		w.must(err)
+		s, err := client.Create(task, c, client.Secrets, "default", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "token"}, Data: map[string][]byte{"token": []byte(token)}})
+		w.must(err)
+		logged := 0
+		me := schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"}
+		use := func() string {
+			task.Sleep(50 * time.Millisecond)
+			r := w.s.Handle(task, &request.Request{Verb: "create", Resource: me, Token: token, Object: &authenticationv1.SelfSubjectReview{}})
+			task.Sleep(50 * time.Millisecond)
+			out := strings.Join(r.Warnings, ";")
+			if r.Err != nil {
+				out += " " + r.Err.Error()
+			}
+			s, err = client.Get[*corev1.Secret](task, c, client.Secrets, "default", "token")
+			w.must(err)
+			log := w.log()[logged:]
+			logged += len(log)
+			_, notes, _ := strings.Cut(log, `"annotations":{`)
+			if at := strings.Index(notes, "}"); at > 0 {
+				notes = notes[:at]
+			}
+			for _, note := range strings.Split(notes, ",") {
+				if strings.Contains(note, "legacy-token") {
+					out += " " + note
+				}
+			}
+			return strings.TrimSpace(out + " " + s.Labels[authn.LastUsed])
+		}
+		expect := func(when, got, want string) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: %s\nwant %s", when, got, want)
+			}
+		}
+		expect("the first time", use(), `"authentication.k8s.io/legacy-token-manual-secret":"token" 2026-01-01`)
+		first := s.ResourceVersion
+		use()
+		expect("written again on the same day", s.ResourceVersion, first)
+		task.Sleep(24 * time.Hour)
+		sa.Secrets = []corev1.ObjectReference{{Name: "token"}}
+		sa, err = client.Update(task, c, client.ServiceAccounts, "default", sa)
+		w.must(err)
+		expect("listed by its service account, on the next day", use(),
+			`Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens. "authentication.k8s.io/legacy-token-autogenerated-secret":"token" 2026-01-02`)
+		s.Labels[authn.InvalidSince], s.Labels[authn.LastUsed] = "2025-12-24", "2024-12-24"
+		_, err = client.Update(task, c, client.Secrets, "default", s)
+		w.must(err)
+		expect("marked invalid", use(), `Unauthorized "authentication.k8s.io/legacy-token-invalidated":"token/default" 2026-01-02`)
+
+		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+		reviewed, err := c.Create(task, client.Resource{GroupVersionResource: me.GroupVersion().WithResource("tokenreviews"), Kind: "TokenReview"}, "", review)
+		w.must(err)
+		expect("a TokenReview of it", reviewed.(*authenticationv1.TokenReview).Status.Error, "the token in secret default/token for service account default/robot has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the 'kubernetes.io/legacy-token-invalid-since' label from the secret to temporarily allow use of this token")
+	})
+}
