@@ -63,20 +63,29 @@ spec:
 			st.add(st.patch("select every pod", "poddisruptionbudgets", "web", spec("selector", map[string]any{"matchLabels": nil})))
 		}
 	}
-	for i := range st.steps { // a pod that takes the place of another may take longer to come than a step is calm
-		st.steps[i].until = st.running
+	// A pod that takes the place of another comes, and passes its first probe, later than a step is calm. Which pods the next
+	// step takes depends on who is ready.
+	for i := range st.steps {
+		st.steps[i].until = st.probed
 	}
 	st.add(step{says: "delete the budget", do: func(ctx context.Context, s *side) error {
 		return s.delete(ctx, "poddisruptionbudgets", st.ns, "web", metav1.DeletePropagationBackground)
 	}}, st.evict(1, false), st.remove(resource, "web"))
 }
 
-// running says that a pod does not run yet.
-func (st *story) running(s *side) string {
+// down marks a pod that is to fail its probe.
+const down = "down"
+
+// probed says that a pod does not run yet, or that its probe has not found out yet what it finds.
+func (st *story) probed(s *side) string {
 	for _, o := range s.all("pods", st.ns) {
-		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
-		if o.GetDeletionTimestamp() != nil || phase != "Running" {
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		_, fails := o.GetAnnotations()[down]
+		switch {
+		case o.GetDeletionTimestamp() != nil || at(o, "status", "phase") != "Running":
 			return o.GetName() + " does not run yet"
+		case is(conditions, "Ready") == fails:
+			return fmt.Sprintf("%s has not been probed yet (it is to fail: %v)", o.GetName(), fails)
 		}
 	}
 	return ""
@@ -88,6 +97,9 @@ func (st *story) unready(n int) step {
 		names := s.owned(st.ns)
 		for _, name := range names[:min(n, len(names))] {
 			if err := s.exec(ctx, fmt.Sprintf("kubectl exec -n %s %s -- touch /tmp/down", st.ns, name)); err != nil {
+				return err
+			}
+			if err := s.patch(ctx, "pods", st.ns, name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{down: "yes"}}}); err != nil {
 				return err
 			}
 		}

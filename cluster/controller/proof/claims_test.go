@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -160,7 +161,7 @@ spec:
 
 func (st *story) claimOfClass() {
 	class := one(st, "standard", "immediate", "default")
-	user := st.create(st.user("first", "mine-0", one(st, -1, 0)))
+	user := st.create(st.user("first", "mine-0", one(st, 0, 2)))
 	if st.IntN(4) == 0 { // the pod is there before its claim
 		st.add(user, st.create(st.ask("mine-0", 1, class, "")))
 	} else {
@@ -209,7 +210,15 @@ func (st *story) noPods(ctx context.Context, s *side) error {
 	return nil
 }
 
+// attaches are Events about the volume of a StatefulSet's pod. Whether there are any depends on whether the pod comes back to
+// the node where its volume is still attached, and so on the scheduler's choice among nodes that are alike.
+var attaches = regexp.MustCompile(`^Event Pod web-\d+: \w+ \w+AttachVolume `)
+
 func (st *story) claimOfSet() {
+	node, not := "", attaches
+	if st.IntN(2) == 0 { // each to the same node again
+		node, not = ", kubernetes.io/hostname: "+st.nodes[0], nil
+	}
 	st.add(st.create(fmt.Sprintf(`apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: web}
@@ -223,7 +232,7 @@ spec:
   selector: {matchLabels: {app: web}}
   template:
 %s`, 1+st.IntN(2), one(st, "Retain", "Delete"), one(st, "Retain", "Delete"), one(st, "standard", "immediate"),
-		strings.Replace(st.pods(""), `image: "nginx:1.27"`, `image: "nginx:1.27", volumeMounts: [{name: data, mountPath: /data}]`, 1))))
+		strings.NewReplacer(`image: "nginx:1.27"`, `image: "nginx:1.27", volumeMounts: [{name: data, mountPath: /data}]`, "story: "+st.ns, "story: "+st.ns+node).Replace(st.pods("")))))
 	for range 2 {
 		if st.IntN(3) == 0 {
 			st.add(st.deletePods(1))
@@ -236,6 +245,9 @@ spec:
 		st.steps[i].until = st.whole
 	}
 	st.add(st.remove("statefulsets", "web"))
+	for i := range st.steps {
+		st.steps[i].not = not
+	}
 }
 
 // whole says that a StatefulSet has not all its pods, or more.

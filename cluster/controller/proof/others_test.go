@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -212,11 +213,11 @@ func (st *story) quota() {
 		// The quota is counted when the old pod goes, which is when the new one comes: it has been counted with it, or it is
 		// not until the next resync.
 		fewer := st.deletePods(1)
-		fewer.not = "ResourceQuota"
+		fewer.not = regexp.MustCompile("^ResourceQuota ")
 		st.add(fewer)
 	}
 	gone := st.remove(resource, name)
-	gone.not = "ResourceQuota"
+	gone.not = regexp.MustCompile("^ResourceQuota ")
 	st.add(gone)
 }
 
@@ -272,17 +273,17 @@ func (st *story) death() {
 	if kind == "DaemonSet" {
 		// Whether its status was written before or after the node had its taints depends on who is first; it is not written
 		// again for the taint.
-		dies.not = kind
+		dies.not = regexp.MustCompile("^" + kind + " ")
 	}
 	st.add(dies, step{
 		says: "start " + node, do: func(ctx context.Context, s *side) error { return s.exec(ctx, "kviz fault start node/"+node) },
 		until: tainted(false), patience: 2 * time.Minute,
 		// Whether pods come to the node between the end of its one taint and the other's, and are deleted once more, is a matter
 		// of milliseconds.
-		not: "Event",
+		not: regexp.MustCompile("^Event "),
 	})
 	gone := st.remove(strings.ToLower(kind)+"s", "web")
-	gone.not = "Event"
+	gone.not = regexp.MustCompile("^Event ")
 	st.add(gone)
 }
 

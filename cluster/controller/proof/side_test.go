@@ -43,6 +43,7 @@ type side struct {
 type room struct {
 	changed time.Time // when the last change was seen
 	extent  *extent   // in the current step
+	open    map[series]bool
 }
 
 // watched are the kinds that a story looks at.
@@ -123,15 +124,18 @@ func (s *side) see(obj any, gone bool) {
 		return
 	}
 	r.changed = time.Now()
-	if o.GetKind() == "Pod" {
+	switch o.GetKind() {
+	case "Pod":
 		r.extent.see(o, gone)
+	case "Event":
+		r.note(o)
 	}
 }
 
 // enter makes a story's namespace, whose nodes are these.
 func (s *side) enter(ctx context.Context, ns string, nodes []string) error {
 	s.mu.Lock()
-	s.rooms[ns] = &room{changed: time.Now(), extent: newExtent(nil)}
+	s.rooms[ns] = &room{changed: time.Now(), extent: newExtent(nil), open: map[series]bool{}}
 	for _, n := range nodes {
 		s.places[n] = ns
 	}

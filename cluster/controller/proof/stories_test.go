@@ -1,10 +1,13 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,12 +20,40 @@ import (
 )
 
 var (
-	stories = flag.Int("stories", 6, "how many stories to tell")
-	first   = flag.Uint64("seed", 1, "the seed of the first story; the others follow")
+	stories = flag.Int("stories", 6, "how many stories to tell, of each kind that -kind names without a number")
+	first   = flag.Uint64("seed", 1, "the seed of the first story, of each kind; the others follow")
 	atOnce  = flag.Int("at-once", 8, "how many stories to tell at the same time, each in a namespace and on nodes of its own")
 	slow    = flag.Bool("slow", false, "tell also of dead nodes and of schedules, which takes minutes")
-	only    = flag.String("kind", "", "tell only stories of this kind")
+	only    = flag.String("kind", "", "tell only stories of these kinds, and how many: claim, or budget=40,claim=40,hpa=20")
 )
+
+// tale is a story to be told: of a kind, or of any.
+type tale struct {
+	kind string
+	seed uint64
+}
+
+func (t tale) ns() string { return cmp.Or(t.kind, "s") + fmt.Sprint(t.seed) }
+
+// tales are those that the flags ask for.
+func tales() (all []tale, err error) {
+	for _, of := range strings.Split(*only, ",") {
+		kind, number, found := strings.Cut(of, "=")
+		n := *stories
+		if found {
+			if n, err = strconv.Atoi(number); err != nil {
+				return nil, fmt.Errorf("-kind: %w", err)
+			}
+		}
+		if kind != "" && !slices.ContainsFunc(tellers, func(t teller) bool { return t.kind == kind }) {
+			return nil, fmt.Errorf("-kind: there are no stories of the kind %q", kind)
+		}
+		for i := range n {
+			all = append(all, tale{kind, *first + uint64(i)})
+		}
+	}
+	return all, nil
+}
 
 // nodesOfStory is how many nodes a story has for itself.
 const nodesOfStory = 3
@@ -31,22 +62,26 @@ const nodesOfStory = 3
 // rest with the same objects and the same Events, and workloads had the same most and least of each number.
 func TestTheSameStories(t *testing.T) {
 	steady.RealTime(t, "kube-controller-manager is a process")
+	all, err := tales()
+	if err != nil {
+		t.Fatal(err)
+	}
 	binary := program(t)
-	many := min(*atOnce, *stories)
+	many := min(*atOnce, len(all))
 	var ours, real *side
 	ours, real = boot(t, "kviz", many*nodesOfStory+1), boot(t, "kube-controller-manager", many*nodesOfStory+1, trace.CompKCM)
 	real.Run(t, trace.CompKCM, binary, flags(t)...)
-	if measured() {
+	if measured(all) {
 		for _, s := range []*side{ours, real} {
 			s.metrics(t, fmt.Sprintf("node-%d", many*nodesOfStory+1))
 		}
 	}
-	seeds := make(chan uint64, *stories)
-	for i := range *stories {
-		seeds <- *first + uint64(i)
+	next := make(chan tale, len(all))
+	for _, one := range all {
+		next <- one
 	}
-	close(seeds)
-	var all tally
+	close(next)
+	var sum tally
 	var wg sync.WaitGroup
 	for slot := range many {
 		wg.Add(1)
@@ -56,35 +91,30 @@ func TestTheSameStories(t *testing.T) {
 			for i := range nodesOfStory {
 				nodes = append(nodes, fmt.Sprintf("node-%d", slot*nodesOfStory+i+1))
 			}
-			for seed := range seeds {
-				g := &stage{ours: ours, real: real, ns: fmt.Sprintf("s%d", seed), nodes: nodes, all: &all}
-				kind, err := g.tell(t.Context(), seed)
+			for one := range next {
+				g := &stage{ours: ours, real: real, ns: one.ns(), nodes: nodes, all: &sum}
+				kind, err := g.tell(t.Context(), one)
 				switch {
 				case t.Context().Err() != nil:
 					return
 				case err != nil:
-					t.Errorf("story %d (%s):\n%s\n%v", seed, kind, strings.Join(g.told, "\n"), err)
+					t.Errorf("story %d (%s):\n%s\n%v", one.seed, kind, strings.Join(g.told, "\n"), err)
 				case testing.Verbose():
-					t.Logf("story %d (%s):\n%s", seed, kind, strings.Join(g.told, "\n"))
+					t.Logf("story %d (%s):\n%s", one.seed, kind, strings.Join(g.told, "\n"))
 				}
 			}
 		}()
 	}
 	wg.Wait()
-	t.Logf("%d stories: %d steps, %d objects and Events compared, %d updates whose numbers of pods were compared", *stories, all.steps, all.lines, all.numbers)
-	if all.lines == 0 {
+	t.Logf("%d stories: %d steps, %d objects and Events compared, %d updates whose numbers of pods were compared", len(all), sum.steps, sum.lines, sum.numbers)
+	if sum.lines == 0 {
 		t.Error("nothing was compared")
 	}
 }
 
 // measured reports whether a story needs metrics-server.
-func measured() bool {
-	for i := range *stories {
-		if draw(*first+uint64(i), "s", make([]string, nodesOfStory)).kind == "hpa" {
-			return true
-		}
-	}
-	return false
+func measured(all []tale) bool {
+	return slices.ContainsFunc(all, func(one tale) bool { return draw(one, make([]string, nodesOfStory)).kind == "hpa" })
 }
 
 type tally struct {
@@ -102,8 +132,8 @@ type stage struct {
 }
 
 // tell tells a story to both sides.
-func (g *stage) tell(ctx context.Context, seed uint64) (kind string, err error) {
-	st := draw(seed, g.ns, g.nodes)
+func (g *stage) tell(ctx context.Context, one tale) (kind string, err error) {
+	st := draw(one, g.nodes)
 	if err := g.both(func(s *side) error { return s.enter(ctx, g.ns, g.nodes) }); err != nil {
 		return st.kind, err
 	}
@@ -188,7 +218,8 @@ func (g *stage) missing(next step, last bool) error {
 	if len(missing) > 0 && !last {
 		return errors.New("not at rest")
 	}
-	a, b := next.kept(g.ours.picture(g.ns, g.nodes)), next.kept(g.real.picture(g.ns, g.nodes))
+	open := append(g.ours.open(g.ns), g.real.open(g.ns)...)
+	a, b := next.kept(g.ours.picture(g.ns, g.nodes), open), next.kept(g.real.picture(g.ns, g.nodes), open)
 	different := apart(a, b, g.ours.Name, g.real.Name)
 	if len(missing) > 0 {
 		return fmt.Errorf("%s\n%s", strings.Join(missing, "\n"), different)
