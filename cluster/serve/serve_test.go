@@ -457,3 +457,36 @@ func TestWatchTooOldIsAnErrorEvent(t *testing.T) {
 		t.Errorf("after the error: %v, want the end", err)
 	}
 }
+
+// A list of StorageClasses says which of them claims without a class get: of several that say so
+// the newest, and of equals the first by name. One that is read alone does not say it.
+func TestListsShowTheDefaultStorageClass(t *testing.T) {
+	e := newEdge(t)
+	const classes = "/apis/storage.k8s.io/v1/storageclasses"
+	for name, isDefault := range map[string]bool{"a": false, "b": true, "c": true} {
+		body := fmt.Sprintf(`{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":%q,"annotations":{"storageclass.kubernetes.io/is-default-class":"%v"}},"provisioner":"example.com/p"}`, name, isDefault)
+		if resp := e.do(t, "POST", classes, body, "Content-Type", "application/json"); resp.StatusCode != http.StatusCreated {
+			t.Fatalf("%s: %s", name, resp.Status)
+		}
+	}
+	names := func(path string) (out []string) {
+		var table struct{ Rows []struct{ Cells []any } }
+		if err := json.NewDecoder(e.do(t, "GET", path, "", "Accept", tableType).Body).Decode(&table); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range table.Rows {
+			out = append(out, row.Cells[0].(string))
+		}
+		return out
+	}
+	if got := names(classes); !slices.Equal(got, []string{"a", "b (default)", "c"}) && !slices.Equal(got, []string{"a", "b", "c (default)"}) {
+		t.Errorf("the list shows %q", got)
+	}
+	if got := names(classes + "/b"); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("alone it is shown as %q", got)
+	}
+	e.do(t, "DELETE", classes+"/c", "")
+	if got := names(classes); !slices.Equal(got, []string{"a", "b (default)"}) {
+		t.Errorf("the list shows %q", got)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	storageutil "k8s.io/kubernetes/pkg/apis/storage/util"
 	"k8s.io/kubernetes/pkg/printers"
 	"k8s.io/kubernetes/pkg/printers/internalversion"
 
@@ -45,6 +46,10 @@ func (g tables) table(k *registry.Kind, items []runtime.Object, list metav1.List
 		table.ColumnDefinitions = []metav1.TableColumnDefinition{}
 	}
 	table.SetGroupVersionKind(*out.convert)
+	byDefault := ""
+	if !single {
+		byDefault = defaultClass(items)
+	}
 	for i, item := range items {
 		if err := out.client.Err(); err != nil && i > 0 { // nobody would read the rest
 			return nil, statusOf(err)
@@ -57,6 +62,9 @@ func (g tables) table(k *registry.Kind, items []runtime.Object, list metav1.List
 			table.ColumnDefinitions = part.ColumnDefinitions
 		}
 		for _, row := range part.Rows {
+			if class, ok := item.(*storagev1.StorageClass); ok && class.Name == byDefault && len(row.Cells) > 0 {
+				row.Cells[0] = class.Name + " (default)"
+			}
 			if row.Object, err = rowObject(item, out); err != nil {
 				return nil, statusOf(err)
 			}
@@ -69,6 +77,27 @@ func (g tables) table(k *registry.Kind, items []runtime.Object, list metav1.List
 		}
 	}
 	return table, nil
+}
+
+// defaultClass is the StorageClass, among those in a list, that claims without a class get; "" where
+// none says so (printers.go getEffectiveDefaultStorageClass). It is known of the whole list only,
+// and items are printed one by one.
+func defaultClass(items []runtime.Object) string {
+	var first *storagev1.StorageClass
+	for _, item := range items {
+		class, ok := item.(*storagev1.StorageClass)
+		if !ok || !storageutil.IsDefaultAnnotation(class.ObjectMeta) {
+			continue
+		}
+		if first == nil || first.CreationTimestamp.Before(&class.CreationTimestamp) ||
+			first.CreationTimestamp.Equal(&class.CreationTimestamp) && class.Name < first.Name {
+			first = class
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return first.Name
 }
 
 // columns are those of a table without rows; own says that the kind has a printer
