@@ -220,3 +220,44 @@ func TestRefusals(t *testing.T) {
 	})
 	clienttest.Golden(t, "refusals.txt", b.Transcript(told...))
 }
+
+// What the driver has no capability for csi-provisioner refuses itself, and of what a populator fills it
+// makes nothing.
+func TestUnsupported(t *testing.T) {
+	b := clienttest.Run(t, 1, func(cb *clienttest.Bench, t *sim.Task) {
+		b := newBench(cb, t)
+		of := func(kind, group string) *corev1.TypedLocalObjectReference {
+			return &corev1.TypedLocalObjectReference{APIGroup: &group, Kind: kind, Name: "source"}
+		}
+		gold := "gold"
+		for _, c := range []struct {
+			name string
+			asks func(*corev1.PersistentVolumeClaimSpec)
+		}{
+			{"clone", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("PersistentVolumeClaim", "") }},
+			{"restored", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("VolumeSnapshot", "snapshot.storage.k8s.io") }},
+			{"misplaced", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("VolumeSnapshot", "example.com") }},
+			{"populated", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("Hello", "example.com") }},
+			{"faster", func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeAttributesClassName = &gold }},
+			{"chosen", func(s *corev1.PersistentVolumeClaimSpec) { s.Selector = &metav1.LabelSelector{} }},
+		} {
+			class := "immediate"
+			pvc := &corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: c.name, Annotations: map[string]string{"volume.kubernetes.io/storage-provisioner": csi.Name}},
+				Spec: corev1.PersistentVolumeClaimSpec{
+					StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+					Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+				},
+			}
+			c.asks(&pvc.Spec)
+			clienttest.Must(client.Create(t, b.c, client.PersistentVolumeClaims, "demo", pvc))
+			t.Sleep(500 * time.Millisecond)
+			clienttest.Must(0, b.c.Delete(t, client.PersistentVolumeClaims, "demo", c.name, metav1.DeleteOptions{}))
+		}
+		t.Sleep(10 * time.Second)
+		if len(b.driver.Disks()) > 0 || len(b.Objects(client.PersistentVolumes)) > 0 {
+			panic("a disk was made for a claim that asks for more than an empty disk")
+		}
+	})
+	clienttest.Golden(t, "unsupported.txt", b.Transcript(told...))
+}

@@ -66,6 +66,12 @@ func (s *Provisioner) provision(run *reconcile.Run, pvc *corev1.PersistentVolume
 			return err
 		}
 	}
+	if populated(pvc) {
+		s.Events.Event(run.T, pvc, corev1.EventTypeNormal, "Provisioning", "External provisioner is provisioning volume for claim %q", run.Key)
+		s.Events.Event(run.T, pvc, corev1.EventTypeNormal, "Provisioning", "Assuming an external populator will provision the volume")
+		run.Waits("data source (%s) is not handled by the provisioner, which assumes that an external populator will provision the volume", pvc.Spec.DataSource.Kind)
+		return nil
+	}
 	want := pvc.Spec.Resources.Requests[corev1.ResourceStorage]
 	why := "no volume has been made for it"
 	if node != "" {
@@ -74,7 +80,7 @@ func (s *Provisioner) provision(run *reconcile.Run, pvc *corev1.PersistentVolume
 	run.Act("create", client.PersistentVolumes.Ref("", name), want.String(), nil, "claim %s asks class %s for %s; %s: have the driver make a disk, then write PersistentVolume %s", pvc.Name, class.Name, want.String(), why, name)
 	s.Events.Event(run.T, pvc, corev1.EventTypeNormal, "Provisioning", "External provisioner is provisioning volume for claim %q", run.Key)
 	var made csi.Volume
-	err := dataSource(pvc)
+	err := unsupported(pvc)
 	if err == nil {
 		made, err = s.driver.CreateVolume(run.T, about, csi.CreateRequest{
 			Name: name, Required: want.Value(), Modes: modes(pvc.Spec.AccessModes),
@@ -97,18 +103,42 @@ func (s *Provisioner) provision(run *reconcile.Run, pvc *corev1.PersistentVolume
 	return nil
 }
 
-// dataSource is an error where a claim asks for more than an empty disk.
-func dataSource(pvc *corev1.PersistentVolumeClaim) error {
+// populated reports whether what the volume begins with is of a kind that no provisioner handles
+// (csi-provisioner controller.go prepareProvision).
+func populated(pvc *corev1.PersistentVolumeClaim) bool {
 	from := pvc.Spec.DataSource
+	return from != nil && from.Kind != claimKind && from.Kind != snapshotKind
+}
+
+// The kinds of data sources that a provisioner handles, if its driver can.
+const (
+	claimKind    = "PersistentVolumeClaim"
+	snapshotKind = "VolumeSnapshot"
+	snapshotAPI  = "snapshot.storage.k8s.io"
+)
+
+// unsupported is an error where a claim asks for something that the driver has no capability for: it
+// makes empty disks, and changes nothing about them but their size (prepareProvision,
+// checkDriverCapabilities).
+func unsupported(pvc *corev1.PersistentVolumeClaim) error {
+	from, attributes := pvc.Spec.DataSource, pvc.Spec.VolumeAttributesClassName
 	switch {
-	case from == nil:
-		return nil
-	case from.Kind == "PersistentVolumeClaim":
-		return errors.New("CSI driver does not support clone operations: driver " + csi.Name + " makes empty disks only")
-	case from.Kind == "VolumeSnapshot":
-		return errors.New("CSI driver does not support snapshot restore: driver " + csi.Name + " makes empty disks only")
+	case from != nil && from.Kind == snapshotKind && (from.APIGroup == nil || *from.APIGroup != snapshotAPI):
+		group := ""
+		if from.APIGroup != nil {
+			group = *from.APIGroup
+		}
+		return fmt.Errorf("the PVC source does not belong to the right APIGroup. Expected %s, Got %s", snapshotAPI, group)
+	case from != nil && from.Kind == snapshotKind:
+		return errors.New("CSI driver does not support snapshot restore: controller CREATE_DELETE_SNAPSHOT capability is not reported")
+	case from != nil && from.Kind == claimKind:
+		return errors.New("CSI driver does not support clone operations: controller CLONE_VOLUME capability is not reported")
+	case attributes != nil && *attributes != "":
+		return errors.New("CSI driver does not support VolumeAttributesClass: controller MODIFY_VOLUME capability is not reported")
+	case pvc.Spec.Selector != nil:
+		return errors.New("claim Selector is not supported")
 	}
-	return fmt.Errorf("driver %s makes empty disks only, and not of a %s", csi.Name, from.Kind)
+	return nil
 }
 
 // reschedule has the scheduler choose a node again (rescheduleProvisioning).
