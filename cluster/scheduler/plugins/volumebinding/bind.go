@@ -121,8 +121,8 @@ func (pl *VolumeBinding) checkBinding(b binding, node *corev1.Node, csiNode *sto
 	if v, err = translated(v, csiNode); err != nil {
 		return false, fmt.Errorf("failed to translate pv to csi: %w", err)
 	}
-	if err := volume.CheckNodeAffinity(v, node.Labels); err != nil {
-		return false, fmt.Errorf("pv %q node affinity doesn't match node %q: %w", v.Name, node.Name, err)
+	if !pl.affinities.reaches(v, node.Labels) {
+		return false, fmt.Errorf("pv %q node affinity doesn't match node %q: "+affinityFailed, v.Name, node.Name)
 	}
 	if v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID == "" {
 		return false, fmt.Errorf("ClaimRef got reset for pv %q", v.Name)
@@ -155,8 +155,8 @@ func (pl *VolumeBinding) checkProvision(p provision, node *corev1.Node, csiNode 
 		if v, err = translated(v, csiNode); err != nil {
 			return false, err
 		}
-		if err := volume.CheckNodeAffinity(v, node.Labels); err != nil {
-			return false, fmt.Errorf("pv %q node affinity doesn't match node %q: %w", v.Name, node.Name, err)
+		if !pl.affinities.reaches(v, node.Labels) {
+			return false, fmt.Errorf("pv %q node affinity doesn't match node %q: "+affinityFailed, v.Name, node.Name)
 		}
 	}
 	return fullyBound(claim), nil

@@ -47,7 +47,7 @@ func (pl *VolumeBinding) find(s *state, node *corev1.Node) (c *choice, reasons [
 			provide = append(provide, claim)
 		}
 	}
-	more, err := c.match(s, match, node)
+	more, err := c.match(s, match, node, pl.affinities)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ func (pl *VolumeBinding) reachable(claims []*corev1.PersistentVolumeClaim, node 
 		if v, err = translated(v, csiNode); err != nil {
 			return "", err
 		}
-		if volume.CheckNodeAffinity(v, node.Labels) != nil {
+		if !pl.affinities.reaches(v, node.Labels) {
 			return ErrReasonNodeConflict, nil
 		}
 	}
@@ -96,20 +96,23 @@ func (pl *VolumeBinding) reachable(claims []*corev1.PersistentVolumeClaim, node 
 // match chooses volumes for claims, the smallest claim first; more are the claims that none was found for.
 //
 // Mirrors binder.go findMatchingVolumes.
-func (c *choice) match(s *state, claims []*corev1.PersistentVolumeClaim, node *corev1.Node) (more []*corev1.PersistentVolumeClaim, err error) {
+func (c *choice) match(s *state, claims []*corev1.PersistentVolumeClaim, node *corev1.Node, known affinities) (more []*corev1.PersistentVolumeClaim, err error) {
 	slices.SortStableFunc(claims, func(a, b *corev1.PersistentVolumeClaim) int {
 		x, y := a.Spec.Resources.Requests[corev1.ResourceStorage], b.Spec.Resources.Requests[corev1.ResourceStorage]
 		return x.Cmp(y)
 	})
 	chosen := map[string]*corev1.PersistentVolume{}
 	for _, claim := range claims {
-		v, err := volume.FindMatchingVolume(claim, s.candidates[volume.GetPersistentVolumeClaimClass(claim)], node, chosen, true, true)
+		list := s.candidates[volume.GetPersistentVolumeClaimClass(claim)]
+		judged := known.judged(list, node.Labels)
+		v, err := volume.FindMatchingVolume(claim, judged, node, chosen, true, true)
 		switch {
 		case err != nil:
 			return nil, err
 		case v == nil:
 			more = append(more, claim)
 		default:
+			v = whole(v, list, judged)
 			chosen[v.Name] = v
 			c.bindings = append(c.bindings, binding{claim, v})
 		}

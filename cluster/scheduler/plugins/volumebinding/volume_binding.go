@@ -81,11 +81,13 @@ type VolumeBinding struct {
 
 	volumes assumed[*corev1.PersistentVolume]
 	claims  assumed[*corev1.PersistentVolumeClaim]
+
+	affinities affinities
 }
 
 // New makes the plugin, whose choices nobody has reserved yet.
 func New(s Storage, c Cluster, api client.Interface, args *config.VolumeBindingArgs) *VolumeBinding {
-	pl := &VolumeBinding{Storage: s, Cluster: c, Client: api, timeout: seconds(args.BindTimeoutSeconds), shape: args.Shape}
+	pl := &VolumeBinding{Storage: s, Cluster: c, Client: api, timeout: seconds(args.BindTimeoutSeconds), shape: args.Shape, affinities: affinities{}}
 	pl.volumes = newAssumed(func(key string) (*corev1.PersistentVolume, error) { return s.Volume(key) })
 	pl.claims = newAssumed(func(key string) (*corev1.PersistentVolumeClaim, error) {
 		namespace, name := split(key)
