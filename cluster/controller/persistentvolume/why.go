@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,9 +48,19 @@ func asks(claim *corev1.PersistentVolumeClaim) string {
 		words += ", " + string(mode)
 	}
 	if claim.Spec.Selector != nil {
-		words += ", with the labels " + metav1.FormatLabelSelector(claim.Spec.Selector)
+		words += ", with the labels " + short(metav1.FormatLabelSelector(claim.Spec.Selector))
 	}
 	return words
+}
+
+// longest is how much of a selector or of labels a sentence says: a claim's selector may be a megabyte.
+const longest = 200
+
+func short(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf("… (%d bytes)", len(text))
 }
 
 // chosen says why a claim gets a volume, and why not one of the others.
@@ -87,12 +98,13 @@ func volumes(n int) string {
 // others names the volumes that are not the chosen one, by why not.
 func (c *Controller) others(claim *corev1.PersistentVolumeClaim, chosen *corev1.PersistentVolume) string {
 	names, counts := map[string][]string{}, map[string]int{}
+	selects := selection(claim)
 	for _, name := range slices.Sorted(maps.Keys(c.cache.byName)) {
 		v := c.cache.byName[name]
 		if chosen != nil && name == chosen.Name {
 			continue
 		}
-		why, detail := against(claim, v, chosen)
+		why, detail := against(claim, selects, v, chosen)
 		if counts[why]++; counts[why] <= namesInReason {
 			names[why] = append(names[why], fmt.Sprintf("%s (%s)", name, detail))
 		}
@@ -111,7 +123,7 @@ func (c *Controller) others(claim *corev1.PersistentVolumeClaim, chosen *corev1.
 
 // against says why a volume is not the claim's: the first of what FindMatchingVolume has
 // against it, or that the chosen one is nearer to what the claim asks for.
-func against(claim *corev1.PersistentVolumeClaim, v, chosen *corev1.PersistentVolume) (why, detail string) {
+func against(claim *corev1.PersistentVolumeClaim, selects func(*corev1.PersistentVolume) bool, v, chosen *corev1.PersistentVolume) (why, detail string) {
 	size, asked := v.Spec.Capacity[corev1.ResourceStorage], claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	switch {
 	case v.Spec.ClaimRef != nil && !volume.IsVolumeBoundToClaim(v, claim):
@@ -128,8 +140,8 @@ func against(claim *corev1.PersistentVolumeClaim, v, chosen *corev1.PersistentVo
 		return leaving, informer.KeyOf(v)
 	case v.Status.Phase != corev1.VolumeAvailable:
 		return notAvailable, string(v.Status.Phase)
-	case !selects(claim, v):
-		return otherLabels, labels.FormatLabels(v.Labels)
+	case !selects(v):
+		return otherLabels, short(labels.FormatLabels(v.Labels))
 	case volume.GetPersistentVolumeClass(v) != volume.GetPersistentVolumeClaimClass(claim):
 		if class := volume.GetPersistentVolumeClass(v); class != "" {
 			return otherClass, class
@@ -146,12 +158,17 @@ func against(claim *corev1.PersistentVolumeClaim, v, chosen *corev1.PersistentVo
 	return noSmaller, size.String()
 }
 
-func selects(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) bool {
+// selection reports of volumes whether a claim selects them. It parses the claim's selector once,
+// and not before it is asked.
+func selection(claim *corev1.PersistentVolumeClaim) func(*corev1.PersistentVolume) bool {
 	if claim.Spec.Selector == nil {
-		return true
+		return func(*corev1.PersistentVolume) bool { return true }
 	}
-	selector, err := metav1.LabelSelectorAsSelector(claim.Spec.Selector)
-	return err == nil && selector.Matches(labels.Set(v.Labels))
+	parse := sync.OnceValues(func() (labels.Selector, error) { return metav1.LabelSelectorAsSelector(claim.Spec.Selector) })
+	return func(v *corev1.PersistentVolume) bool {
+		selector, err := parse()
+		return err == nil && selector.Matches(labels.Set(v.Labels))
+	}
 }
 
 func modeOf(mode *corev1.PersistentVolumeMode) corev1.PersistentVolumeMode {
