@@ -28,7 +28,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -69,11 +68,13 @@ type Controller struct {
 	loop    *reconcile.Loop
 	recheck *reconcile.Loop // budgets to be looked at later
 	stale   *reconcile.Loop // pods whose disruption did not happen
+
+	selectors selectors
 }
 
 // New makes the controller; Start starts it.
 func New(env *reconcile.Env) *Controller {
-	c := &Controller{Env: env, pods: env.Informers.For(client.Pods)}
+	c := &Controller{Env: env, pods: env.Informers.For(client.Pods), selectors: selectors{}}
 	c.stale = reconcile.NewLoop(env, "stale_pod_disruption", client.Pods, c.syncStale)
 	c.pods.AddHandler(informer.Handler{
 		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.seeStale(t, obj.(*corev1.Pod)) },
@@ -104,7 +105,10 @@ func (c *Controller) watch() {
 	c.budgets.AddHandler(informer.Handler{
 		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { budget(t, obj) },
 		Update: func(t *sim.Task, _, obj runtime.Object, _ trace.ID) { budget(t, obj) },
-		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) { budget(t, obj) },
+		Delete: func(t *sim.Task, obj runtime.Object, _ trace.ID) {
+			delete(c.selectors, informer.KeyOf(obj))
+			budget(t, obj)
+		},
 	})
 	c.pods.AddHandler(informer.Handler{
 		Add:    func(t *sim.Task, obj runtime.Object, _ trace.ID) { c.podChanged(t, obj.(*corev1.Pod)) },
@@ -122,8 +126,7 @@ func (c *Controller) podChanged(t *sim.Task, pod *corev1.Pod) {
 	n := 0
 	for _, obj := range c.budgets.ListNamespace(pod.Namespace) {
 		b := obj.(*policyv1.PodDisruptionBudget)
-		sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil || !sel.Matches(labels.Set(pod.Labels)) {
+		if sel, err := c.selectors.of(b); err != nil || !sel.Matches(labels.Set(pod.Labels)) {
 			continue
 		}
 		if n++; first == nil {

@@ -71,7 +71,7 @@ func (c *Controller) trySync(run *reconcile.Run, b *policyv1.PodDisruptionBudget
 
 // podsOf are the pods that a budget selects (getPodsForPdb).
 func (c *Controller) podsOf(b *policyv1.PodDisruptionBudget) ([]*corev1.Pod, error) {
-	sel, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	sel, err := c.selectors.of(b)
 	if err != nil {
 		return nil, err
 	}
