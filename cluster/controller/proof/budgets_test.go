@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -107,6 +108,11 @@ func (st *story) unready(n int) step {
 	}}
 }
 
+// confirmed is when a budget no longer counts a pod as evicted that is still there (disruption.DeletionTimeout, 2 minutes),
+// and some time for the next look. A StatefulSet's next pod has the name of the last: it counts as that until then if the
+// controller has not looked while the last one was on its way out.
+const confirmed = 150 * time.Second
+
 // evict is the step that asks for the eviction of some pods, those first that are ready, or, with last, those that are
 // not. The answers are compared: they stand in the budget's annotations.
 func (st *story) evict(n int, last bool) step {
@@ -114,7 +120,7 @@ func (st *story) evict(n int, last bool) step {
 	if last {
 		says += ", those first that are not ready"
 	}
-	return step{says: says, do: func(ctx context.Context, s *side) error {
+	return step{says: says, patience: confirmed, do: func(ctx context.Context, s *side) error {
 		names := s.owned(st.ns)
 		n := min(n, len(names))
 		some := names[:n]

@@ -95,6 +95,8 @@ func (s *side) event(e *unstructured.Unstructured) (string, int64) {
 	n, _, _ := unstructured.NestedInt64(e.Object, "count")
 	line := fmt.Sprintf("Event %s %s: %s %s by %s: %s", get("involvedObject", "kind"), s.told(get("involvedObject", "name")), get("type"), get("reason"), component, strings.TrimPrefix(s.told(get("message")), "(combined from similar events): "))
 	switch get("reason") {
+	case "NotDeleted":
+		return "", 0 // see confirmed
 	case "WaitForFirstConsumer", "WaitForPodScheduled":
 		// Whether the claim or its pod is seen first is chance where both are made together.
 		if !strings.HasPrefix(get("involvedObject", "name"), "mine-") || get("reason") == "WaitForPodScheduled" {
