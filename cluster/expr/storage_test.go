@@ -57,8 +57,8 @@ func TestStorageBudgetsAutoscalers(t *testing.T) {
 	}
 	for src, want := range map[string]string{
 		`hpa("demo", "shop").desird`:     `did you mean "desired"?`,
-		`claim("demo", "data").stat`:    `did you mean "state"?`,
-		`budgets[0].alowed`:             `did you mean "allowed"?`,
+		`claim("demo", "data").stat`:     `did you mean "state"?`,
+		`budgets[0].alowed`:              `did you mean "allowed"?`,
 		`autoscalers["demo/shop"].lasst`: `did you mean "last"?`,
 	} {
 		if _, err := expr.Compile(src); err == nil || !strings.Contains(err.Error(), want) {

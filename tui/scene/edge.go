@@ -30,12 +30,13 @@ type Class uint8
 
 // The classes.
 const (
-	Asks    Class = iota // a client and the API server
-	Writes               // the API server and a member
-	Watches              // the store and the API server
-	Hangs                // the API server and a node
-	Raft                 // two members
-	Selects              // a Service and a node
+	Asks     Class = iota // a client and the API server
+	Writes                // the API server and a member
+	Watches               // the store and the API server
+	Hangs                 // the API server and a node
+	Raft                  // two members
+	Selects               // a Service and a node
+	Attaches              // a volume and a node
 )
 
 // Edge is the way between two places, its cells in order from one to the other.

@@ -167,6 +167,7 @@ func (s *Scene) nodes(shape Shape, api Place, bus, high int) {
 		s.many(shape, drop, from, y)
 		return
 	}
+	high = s.lower(shape, y, high)
 	var boxes []Place
 	for i, name := range shape.Nodes {
 		x0, x1 := x+(w+gap)*i/n, x+(w+gap)*(i+1)/n-gap
@@ -180,19 +181,46 @@ func (s *Scene) nodes(shape Shape, api Place, bus, high int) {
 	if n == 0 {
 		y = bus
 	}
-	room := 1
-	if s.Form == Full {
-		room = max(s.H-y-footRows-1, 1)
-	} else {
-		room = max(min(s.H-y-2, 3), 1)
-	}
+	services, volumes := s.rowsBelow(shape, y)
 	if n > 0 {
-		for i, name := range shape.Services[:min(len(shape.Services), room)] {
+		for i, name := range shape.Services[:services] {
 			s.service(name, boxes, y+i)
 		}
+		s.volumes(shape.Volumes, boxes, y, y+services, volumes)
+	} else {
+		volumes = 0
 	}
-	y += min(room, len(shape.Services))
+	y += services + volumes
 	s.Foot = grid.Rect{X: x, Y: y, W: w, H: max(s.H-y, 0)}
+}
+
+// fewVolumes is for how many volumes there are rows at least, where the nodes' boxes can be a little lower.
+const fewVolumes = 3
+
+// rowsBelow is how many rows there are for Services and for volumes below the nodes, which end above row y.
+func (s *Scene) rowsBelow(shape Shape, y int) (services, volumes int) {
+	foot, most := 2, 3
+	if s.Form == Full {
+		foot, most = footRows+1, s.H
+	}
+	room := max(min(s.H-y-foot, most), 1)
+	few := min(len(shape.Volumes), fewVolumes)
+	services = min(len(shape.Services), max(room-few, min(room, 2)))
+	return services, min(len(shape.Volumes), max(s.H-y-foot-services, 0))
+}
+
+// leastHigh is how high a node's box is at least where it makes room for volumes.
+const leastHigh = 6
+
+// lower is how high the nodes' boxes are, which begin in row y: lower where else there would be no rows for volumes.
+func (s *Scene) lower(shape Shape, y, high int) int {
+	for high > leastHigh {
+		if _, volumes := s.rowsBelow(shape, y+high); volumes >= min(len(shape.Volumes), fewVolumes) {
+			break
+		}
+		high--
+	}
+	return high
 }
 
 // crowded reports whether the nodes are tiles or cells.
@@ -223,5 +251,24 @@ func (s *Scene) service(name string, boxes []Place, row int) {
 		end := point{port(b), row}
 		s.edge(at.ID, b.ID, Selects, nil, point{at.Rect.X + at.Rect.W, row}, end)
 		s.reach(North)
+	}
+}
+
+// volumes adds a row for each volume from a row on, and the ways from it to the nodes, whose boxes end above row top. Where
+// there are more volumes than rows, the last row is for the others together.
+func (s *Scene) volumes(names []string, boxes []Place, top, y, rows int) {
+	port := func(p Place) int { return p.Rect.X + p.Rect.W - 3 }
+	first, last := boxes[0].Rect, boxes[len(boxes)-1].Rect
+	for i, name := range names[:rows] {
+		row := y + i
+		if i == rows-1 && len(names) > rows {
+			s.line(Volumes, "", first.X+1, row, last.X+last.W-first.X-2, 1)
+			return
+		}
+		at := s.line("vol/"+name, "", first.X+1, row, first.W-9, 1)
+		for _, b := range boxes {
+			end := point{port(b), top}
+			s.edge(at.ID, b.ID, Attaches, []Joint{{end.x, top - 1, South}}, point{at.Rect.X + at.Rect.W, row}, point{end.x, row}, end)
+		}
 	}
 }

@@ -85,7 +85,7 @@ type Picture struct {
 func (s *Scene) Blank() Picture {
 	p := Picture{Boxes: make([]Box, len(s.Places)), Lines: make([]Line, len(s.Edges))}
 	for i, e := range s.Edges {
-		if e.Class != Selects {
+		if e.Class != Selects && e.Class != Attaches {
 			p.Lines[i].Light = Sound
 		}
 	}
@@ -236,6 +236,8 @@ func (l *Line) look(c Class) (weight, uint8, grid.Style) {
 		return dashed, ofLight, theme.Bad
 	case l.Light == Slow:
 		return dashed, ofLine, theme.Warn
+	case c == Attaches:
+		return thin, ofLine, theme.Muted
 	case c == Selects:
 		return selects, ofLine, theme.Muted
 	}

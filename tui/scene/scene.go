@@ -18,13 +18,14 @@ type Shape struct {
 	Members  []string // of the store, by name; none for a bare store
 	Nodes    []string // in their order
 	Services []string // "namespace/name", those that matter most first
+	Volumes  []string // claims and volumes, those that matter most first
 	Servers  []string // beside the API server, by ID: "webhook/…", "kms", "oidc", [Registry]
 	Grain    Grain    // of the nodes at least: coarser where they do not fit
 }
 
 // Equal reports whether two shapes have the same scene.
 func (s Shape) Equal(o Shape) bool {
-	return s.Grain == o.Grain && slices.Equal(s.Servers, o.Servers) && slices.Equal(s.Members, o.Members) && slices.Equal(s.Nodes, o.Nodes) && slices.Equal(s.Services, o.Services)
+	return s.Grain == o.Grain && slices.Equal(s.Servers, o.Servers) && slices.Equal(s.Members, o.Members) && slices.Equal(s.Nodes, o.Nodes) && slices.Equal(s.Services, o.Services) && slices.Equal(s.Volumes, o.Volumes)
 }
 
 // Form is how much of the picture there is room for.
@@ -61,8 +62,8 @@ const (
 	Cells              // one cell for a node, or for some of them
 )
 
-// IDs of the places there is one of. The others are "member/", "node/" and "svc/" with
-// a name.
+// IDs of the places there is one of. The others are "member/", "node/", "svc/" and
+// "vol/" with a name.
 const (
 	You         = "you"
 	Controllers = "process/controller-manager"
@@ -73,6 +74,7 @@ const (
 	Nodes       = "nodes"   // all cells together
 	Servers     = "servers" // those that the API server asks
 	Registry    = "registry"
+	Volumes     = "volumes" // those together for which there is no row of their own
 )
 
 // Place is where something stands.

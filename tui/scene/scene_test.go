@@ -139,14 +139,20 @@ func TestAnyScene(t *testing.T) {
 		sh := shape(rnd.Intn(10), nodes, rnd.Intn(4))
 		sh.Servers = []string{"webhook/a", "kms", "oidc", "registry"}[:rnd.Intn(5)]
 		sh.Grain = scene.Grain(rnd.Intn(3))
+		for i := range rnd.Intn(3) * rnd.Intn(12) {
+			sh.Volumes = append(sh.Volumes, fmt.Sprintf("demo/data-%d", i+1))
+		}
 		s := scene.Of(sh, w, h)
 		name := fmt.Sprintf("%dx%d %d members %d nodes %d services", w, h, len(sh.Members), nodes, len(sh.Services))
 		if s.Form == scene.None {
 			continue
 		}
-		check(t, name, s)
+		check(t, fmt.Sprintf("%s %d volumes", name, len(sh.Volumes)), s)
 		if t.Failed() {
 			return
+		}
+		if s.Foot.Y+s.Foot.H > h || s.Foot.H < 0 {
+			t.Fatalf("%s: the foot is at %v", name, s.Foot)
 		}
 		for _, n := range sh.Nodes {
 			if s.Index("node/"+n) < 0 {

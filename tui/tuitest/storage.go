@@ -1,6 +1,7 @@
 package tuitest
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,5 +98,75 @@ func DisksDeleted() *Tape {
 		tape.Emit("csi-driver", "", trace.CSICall, old, &c)
 	}
 	tape.Commit(old, "persistentvolumes", nil)
+	return tape
+}
+
+// VolumesInUse is a cluster with so many claims, each of the pod db-N, one after the other attached, being attached, being
+// detached, attached in vain, without a volume, lost, not in use and mounted without any driver; and a volume that is left.
+func VolumesInUse(claims int) *Tape {
+	tape := Calm(3, 3)
+	ref := func(api, kind, ns, name string) trace.Ref {
+		return trace.Ref{APIVersion: api, Kind: kind, Namespace: ns, Name: name}
+	}
+	gi := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("5Gi")}
+	for i := range claims + 1 {
+		state := []string{"attached", "attaching", "detaching", "failed", "pending", "lost", "bound", "mounted"}[i%8]
+		name, pv, node := fmt.Sprintf("data-db-%d", i), fmt.Sprintf("pvc-0b6e1f2a-%d", i), fmt.Sprintf("node-%d", i%3+1)
+		phase, left := corev1.ClaimBound, i == claims
+		switch state {
+		case "pending":
+			phase, pv = corev1.ClaimPending, ""
+		case "lost":
+			phase = corev1.ClaimLost
+		}
+		of := &corev1.ObjectReference{Namespace: "demo", Name: name, UID: types.UID(name)}
+		if !left {
+			tape.Commit(ref("v1", "PersistentVolumeClaim", "demo", name), "persistentvolumeclaims", &corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID(name)},
+				Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: ptr("standard"), VolumeName: pv, Resources: corev1.VolumeResourceRequirements{Requests: gi}},
+				Status:     corev1.PersistentVolumeClaimStatus{Phase: phase, Capacity: gi},
+			})
+		}
+		if left || phase == corev1.ClaimBound {
+			v := &corev1.PersistentVolume{
+				ObjectMeta: metav1.ObjectMeta{Name: pv, UID: types.UID(pv)},
+				Spec:       corev1.PersistentVolumeSpec{Capacity: gi, StorageClassName: "standard", ClaimRef: of},
+				Status:     corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound},
+			}
+			if left {
+				v.Name, v.Status.Phase = "old", corev1.VolumeReleased
+			}
+			tape.Commit(ref("v1", "PersistentVolume", "", v.Name), "persistentvolumes", v)
+		}
+		if left {
+			break
+		}
+		if state != "bound" {
+			pod := Pod("demo", fmt.Sprintf("db-%d", i), "", node, "Ready", fmt.Sprintf("10.244.1.%d", i+9))
+			pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+			switch state {
+			case "pending", "lost":
+				pod.Spec.NodeName, pod.Status = "", corev1.PodStatus{Phase: corev1.PodPending}
+			case "attaching", "failed":
+				pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+			}
+			tape.Commit(Ref("Pod", "demo", pod.Name), "pods", pod)
+		}
+		if state == "attached" || state == "attaching" || state == "detaching" || state == "failed" {
+			a := &storagev1.VolumeAttachment{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("csi-%d", i)},
+				Spec:       storagev1.VolumeAttachmentSpec{Attacher: "disk.csi.kviz.dev", NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv}},
+				Status:     storagev1.VolumeAttachmentStatus{Attached: state == "attached" || state == "detaching"},
+			}
+			switch state {
+			case "detaching":
+				now := metav1.Unix(0, 0)
+				a.DeletionTimestamp = &now
+			case "failed":
+				a.Status.AttachError = &storagev1.VolumeError{Message: "rpc error: code = Internal desc = the disk service failed: ControllerPublishVolume does not work"}
+			}
+			tape.Commit(ref("storage.k8s.io/v1", "VolumeAttachment", "", a.Name), "volumeattachments", a)
+		}
+	}
 	return tape
 }

@@ -437,6 +437,9 @@ func (p *picture) foot() {
 		}
 		y++
 	}
+	if end-y > 1 && p.Form != scene.Strip && p.volumesFoot(part, y, at.W) { // the legend stays
+		y++
+	}
 	if p.f.Path != nil && end-y < 1+pathRows { // a row of it, and the legend where there is another
 		y = p.path(part, y, min(y+1, end), at.W)
 	}

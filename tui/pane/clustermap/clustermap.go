@@ -40,12 +40,12 @@ type Map struct {
 
 var about = pane.Info{
 	Name: "map", Title: "Cluster",
-	Kinds: []string{"apiserver", "askers", "controller-manager", "controller-manager", "event", "line", "member", "node", "nodes", "pod", "process", "room", "scheduler", "servers", "store", "svc", "work", "you"},
+	Kinds: []string{"apiserver", "askers", "controller-manager", "controller-manager", "event", "line", "member", "node", "nodes", "pod", "process", "room", "scheduler", "servers", "store", "svc", "vol", "volumes", "work", "you"},
 	Means: "What there is and how it is: the members of the store with their raft roles, the processes of the " +
 		"control plane, the nodes, and every pod on its node. What goes from one to another moves along the line " +
 		"between them, as an event of the trace; everything has its place and keeps it. A pod's letter names the workload, its shape the " +
 		"phase, and a ◇ a node where room is being made for it. The bars are the part of a node's CPU and memory that its pods have requested. Where there is room, " +
-		"workloads, Services and the newest Kubernetes Events follow.",
+		"claims and their volumes, with a line to the node that each is attached to, workloads, Services and the newest Kubernetes Events follow.",
 	Legend: podmark.Legend,
 }
 

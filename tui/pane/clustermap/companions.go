@@ -73,7 +73,7 @@ func claim(s *view.State, key string) (phase, volume string) {
 func (c *population) claims() map[trace.Ref]map[string]int {
 	all := map[trace.Ref]map[string]int{}
 	for o, t := range c.owners {
-		if len(t.claims) > 0 {
+		if len(t.claims) > 0 && o.of.Name != "" { // a pod of its own is in no list
 			all[key(o.of)] = t.claims
 		}
 	}

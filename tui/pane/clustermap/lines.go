@@ -108,6 +108,9 @@ func placeName(id string) string {
 	if service, ok := strings.CutPrefix(id, "svc/"); ok {
 		return "Service " + service
 	}
+	if volume, ok := strings.CutPrefix(id, "vol/"); ok {
+		return "volume " + volume
+	}
 	if member, ok := strings.CutPrefix(id, "member/"); ok {
 		return "member " + member
 	}
@@ -139,6 +142,8 @@ func listOf(class scene.Class) action.Focus {
 		return action.Focus{Pane: "api", Do: pane.Watches}
 	case scene.Raft:
 		return action.Focus{Pane: "store", Do: pane.Members}
+	case scene.Attaches:
+		return action.Focus{Pane: "node"}
 	case scene.Selects:
 		return action.Focus{Pane: "network"}
 	}

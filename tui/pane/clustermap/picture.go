@@ -23,6 +23,7 @@ type picture struct {
 	f    *pane.Frame
 	pods *population
 	svcs map[string]*service
+	vols []*view.VolumeStanding
 
 	heat   heat
 	floors floors
@@ -49,7 +50,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 		return
 	}
 	pods := m.population(f)
-	p := &picture{s: s, f: f, pods: pods, svcs: pods.svcs, floors: floorsOf(f.S)}
+	p := &picture{s: s, f: f, pods: pods, svcs: pods.svcs, vols: pods.volumes(f), floors: floorsOf(f.S)}
 	shape := p.shape()
 	shape.Grain = m.grain
 	p.Scene = m.sceneFor(shape, s.W(), f.Rows)
@@ -60,6 +61,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 	p.store()
 	p.nodes()
 	p.services()
+	p.volumes()
 	p.walked()
 	p.fallen()
 	p.lights()
@@ -71,6 +73,7 @@ func (m *Map) drawPicture(s *pane.Sheet, f *pane.Frame) {
 		s.Mark(at.Rect, at.ID)
 	}
 	p.numbers()
+	p.volumeReasons()
 	p.foot()
 	m.touchedLine(p)
 }
@@ -92,6 +95,9 @@ func (p *picture) shape() scene.Shape {
 	sh.Nodes = p.pods.names
 	for key := range p.svcs {
 		sh.Services = append(sh.Services, key)
+	}
+	for _, v := range p.vols {
+		sh.Volumes = append(sh.Volumes, volumeName(v))
 	}
 	sh.Servers = p.beside()
 	sort.Slice(sh.Services, func(i, j int) bool { // the cluster's own last

@@ -35,6 +35,11 @@ type population struct {
 	names   []string           // of the nodes, in their order
 	svcs    map[string]*service
 	lost    bool // an endpoint does not say on which node it is
+
+	users        map[string]map[string]bool // names of the pods that use each claim, by namespace/name
+	claimed      map[string][]string        // the claims of each pod that has some
+	vols         []*view.VolumeStanding
+	volumesStale bool
 }
 
 // owned is a workload with its letter.
@@ -109,6 +114,7 @@ func (m *Map) population(f *pane.Frame) *population {
 func newPopulation(f *pane.Frame, namespace string) *population {
 	c := &population{
 		namespace: namespace, filter: f.Filter, last: f.S.Last, there: map[string]bool{}, total: map[string]int{}, cells: map[string]cell{}, byNode: map[string][]cell{}, owners: map[owned]*tally{}, marks: map[rune]int{},
+		users: map[string]map[string]bool{}, claimed: map[string][]string{}, volumesStale: true,
 		load: map[string]*requested{}, asked: map[string]placed{}, nodes: map[string]*corev1.Node{}, records: map[string]*record{},
 	}
 	f.S.EachObject("pods", "", func(o *view.Object) bool { c.pod(f, o.Namespace(), o.Name()); return true })
@@ -174,12 +180,16 @@ func (c *population) take(f *pane.Frame, e *trace.Event) (services, ok bool) {
 				}
 			case "Service", "EndpointSlice":
 				services = true
+			case "PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment", "StorageClass":
+				c.volumesStale = true
 			default: // who owns a pod is known by those above it
 				if workloads[at.Kind] && (change.Deleted || change.Version == 1) {
 					return false, false
 				}
 			}
 		}
+	case *trace.StorageCall:
+		c.volumesStale = true
 	case *trace.NodeReport:
 		c.node(f, p.Node)
 	case *trace.Process:
@@ -208,6 +218,9 @@ func (c *population) pod(f *pane.Frame, namespace, name string) {
 	pod, ok := o.Value.(*corev1.Pod)
 	if !ok {
 		return
+	}
+	if names := view.ClaimNames(pod); len(names) > 0 {
+		c.uses(namespace, name, names)
 	}
 	c.count(key, pod)
 	if c.namespace != "" && c.namespace != namespace {
@@ -255,7 +268,10 @@ func (x cell) fine() bool { return x.mark.Glyph == '●' || x.mark.Glyph == '✓
 func (c *population) leave(key string) {
 	if c.there[key] {
 		delete(c.there, key)
-		namespace, _, _ := strings.Cut(key, "/")
+		namespace, name, _ := strings.Cut(key, "/")
+		if len(c.claimed[key]) > 0 {
+			c.uses(namespace, name, nil)
+		}
 		if c.total[namespace]--; c.total[namespace] == 0 {
 			delete(c.total, namespace)
 		}

@@ -34,6 +34,9 @@ func told(c *population, s *view.State) string {
 	}
 	line("pending %v, marks %v, total %v, legend %v, tallies %v", cells(c.pending), c.marks, c.total, c.legend(), c.tallies())
 	line("claims %v", c.claims()) // in the order of their keys, as fmt prints maps
+	for _, v := range c.volumes(&pane.Frame{S: s, Filter: c.filter}) {
+		line("%s: %s", v.State, volumeSubject(v).Words)
+	}
 	for _, key := range slices.Sorted(maps.Keys(c.svcs)) {
 		v := c.svcs[key]
 		line("%s %d/%d %v", key, v.ready, v.all, v.nodes)
@@ -66,7 +69,7 @@ func nominated() *tuitest.Tape {
 func TestAPopulationIsWhatItsStateSays(t *testing.T) {
 	for name, tape := range map[string]*tuitest.Tape{
 		"story": tuitest.Story(), "deletion": tuitest.Deletion(), "node lost": tuitest.NodeLost(), "node dead": tuitest.NodeDead(),
-		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12), "room": nominated(), "claims": tuitest.Disks(),
+		"no quorum": tuitest.QuorumLost(time.Minute), "population": tuitest.ManyNodes(12), "room": nominated(), "claims": tuitest.Disks(), "volumes": tuitest.VolumesInUse(7),
 	} {
 		for _, filter := range []string{"", "web", "!node-1"} {
 			h := tape.History()

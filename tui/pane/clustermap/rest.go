@@ -41,9 +41,35 @@ func (m *Map) drawRest(s *pane.Sheet, f *pane.Frame, y int) {
 			}
 		}
 	}
+	if list := m.volumes(f, s.W()); len(list) > 0 && f.Rows-y >= 3 {
+		y = drawList(s, y, min(f.Rows-y, mostVolumes), "volumes", "claim, size, state, pods", list, "")
+	}
 	if room := f.Rows - y; room >= 3 {
 		s.KubeEvents(y, room, f, func(view.KubeEvent) bool { return true })
 	}
+}
+
+// mostVolumes is how many rows volumes have in the lists.
+const mostVolumes = 8
+
+// volumes are the claims and volumes, those first that somebody has to look at.
+func (m *Map) volumes(f *pane.Frame, w int) (out []entry) {
+	p := &picture{f: f, pods: m.population(f)}
+	all := slices.Clone(p.pods.volumes(f))
+	slices.SortStableFunc(all, func(a, b *view.VolumeStanding) int {
+		return slices.Index(worstFirst, a.State) - slices.Index(worstFirst, b.State)
+	})
+	for _, v := range all {
+		row := p.volumeRow(v, min(w, 48))
+		if len(v.Nodes) > 0 {
+			row = append(row, span("  "+strings.Join(v.Nodes, ", "), theme.Name))
+		}
+		if v.Why != "" {
+			row = append(row, span("  "+v.Why, theme.Muted))
+		}
+		out = append(out, entry{volumeSubject(v), row})
+	}
+	return out
 }
 
 // entry is a row of a list and what the cursor finds there.
