@@ -3,7 +3,8 @@
 // each disk of the storage driver. How much fits is bounded, so that no program that writes
 // files takes the memory of everybody.
 //
-// Files have no owners, modes or times, and empty folders do not exist. Start reading at
+// Symbolic links are kept, and followed by the reader, who knows which paths there are. Files
+// have no owners, modes or times, and empty folders do not exist. Start reading at
 // [Folder.Write].
 package folder
 
@@ -29,11 +30,17 @@ var (
 
 // Folder is files by their path within it, and what they come to.
 type Folder struct {
-	files map[string]string
+	files map[string]file
 	held  int
 	limit int
 	pool  *Pool
 	gone  bool
+}
+
+// file is a file, or a symbolic link, whose text is the path that it leads to.
+type file struct {
+	text string
+	link bool
 }
 
 // Pool is room that several folders share; nil is room without a bound.
@@ -46,7 +53,7 @@ func NewPool(bytes int) *Pool { return &Pool{bytes} }
 func New() *Folder { return In(nil) }
 
 // In makes an empty folder that takes its room from a pool, too.
-func In(p *Pool) *Folder { return &Folder{files: map[string]string{}, limit: Most, pool: p} }
+func In(p *Pool) *Folder { return &Folder{files: map[string]file{}, limit: Most, pool: p} }
 
 // Len is how many files there are.
 func (f *Folder) Len() int { return len(f.files) }
@@ -60,10 +67,16 @@ func (f *Folder) Limit() int { return f.limit }
 // SetLimit changes how many bytes fit: at most Most. What is there stays.
 func (f *Folder) SetLimit(bytes int64) { f.limit = int(min(max(bytes, 0), Most)) }
 
-// Read gives a file.
+// Read gives a file. A symbolic link is not there.
 func (f *Folder) Read(name string) (text string, there bool) {
-	text, there = f.files[name]
-	return text, there
+	is, there := f.files[name]
+	return is.text, there && !is.link
+}
+
+// Target is where a symbolic link leads, as it was written; false where the name is not one's.
+func (f *Folder) Target(name string) (path string, is bool) {
+	at := f.files[name]
+	return at.text, at.link
 }
 
 // Names are the names of the files, sorted.
@@ -77,29 +90,38 @@ func (f *Folder) Names() []string {
 }
 
 // Write writes a file whole, if there is room for it beside the one that it replaces.
-func (f *Folder) Write(name, text string) error {
+func (f *Folder) Write(name, text string) error { return f.write(name, file{text: text}) }
+
+// Link writes a symbolic link, as Write writes a file.
+func (f *Folder) Link(name, target string) error {
+	return f.write(name, file{text: target, link: true})
+}
+
+func (f *Folder) write(name string, is file) error {
 	if f.gone {
 		return ErrIO
 	}
-	size := perFile + len(name) + len(text)
+	size := perFile + len(name) + len(is.text)
 	if f.held+size > f.limit || f.pool != nil && size > f.pool.free {
 		return ErrNoSpace
 	}
-	f.Put(name, text)
+	f.put(name, is)
 	return nil
 }
 
 // Put writes a file whole, whatever room there is: the kubelet's own, and those of an image.
-func (f *Folder) Put(name, text string) {
+func (f *Folder) Put(name, text string) { f.put(name, file{text: text}) }
+
+func (f *Folder) put(name string, is file) {
 	f.Remove(name)
-	f.files[name] = text
-	f.take(perFile + len(name) + len(text))
+	f.files[name] = is
+	f.take(perFile + len(name) + len(is.text))
 }
 
-// Remove removes a file.
+// Remove removes a file, or a link.
 func (f *Folder) Remove(name string) {
-	if text, there := f.files[name]; there {
-		f.take(-(perFile + len(name) + len(text)))
+	if is, there := f.files[name]; there {
+		f.take(-(perFile + len(name) + len(is.text)))
 		delete(f.files, name)
 	}
 }
@@ -115,7 +137,7 @@ func (f *Folder) Clear() {
 // their own.
 func (f *Folder) Part() *Folder {
 	own := *f
-	f.files, f.held, f.pool, f.gone = map[string]string{}, 0, nil, true
+	f.files, f.held, f.pool, f.gone = map[string]file{}, 0, nil, true
 	return &own
 }
 

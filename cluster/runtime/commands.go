@@ -85,7 +85,7 @@ func cmdRm(sh *shell, a []string) int {
 			recursive = recursive || strings.ContainsAny(f, "rR")
 			continue
 		}
-		if _, there := sh.disk().read(f); there {
+		if sh.disk().exists(f) {
 			if err := sh.disk().remove(f); err != nil {
 				fmt.Fprintf(sh.err, "rm: can't remove '%s': %v\n", f, err)
 				code = 1
@@ -120,7 +120,7 @@ func cmdLs(sh *shell, a []string) int {
 			dir = s
 		}
 	}
-	if _, there := sh.disk().read(dir); there {
+	if sh.disk().exists(dir) {
 		fmt.Fprintln(sh.out, dir)
 		return 0
 	}

@@ -51,13 +51,53 @@ func (d *disk) where(file string) (*folder.Folder, string) {
 	return d.own, file
 }
 
+// read gives a file, or what a symbolic link leads to.
 func (d *disk) read(file string) (text string, there bool) {
-	f, name := d.where(file)
+	f, name := d.where(d.follow(file))
 	return f.Read(name)
+}
+
+// linksFollowed is how many symbolic links are followed one after the other (MAXSYMLINKS).
+const linksFollowed = 40
+
+// follow is the path that a path of the container leads to where it is a symbolic link's; the
+// same path otherwise, and where links go around in a circle. Links to folders lead nowhere.
+func (d *disk) follow(file string) string {
+	to := file
+	for range linksFollowed {
+		f, name := d.where(to)
+		target, is := f.Target(name)
+		if !is {
+			return to
+		}
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(path.Clean(to)), target)
+		}
+		to = target
+	}
+	return file
+}
+
+// exists reports whether there is a file or a symbolic link of that path, wherever it leads.
+func (d *disk) exists(file string) bool {
+	f, name := d.where(file)
+	_, there := f.Read(name)
+	_, is := f.Target(name)
+	return there || is
+}
+
+// link writes a symbolic link.
+func (d *disk) link(file, target string) error {
+	f, name := d.where(file)
+	if d.readOnly(file) {
+		return folder.ErrReadOnly
+	}
+	return f.Link(name, target)
 }
 
 // write writes a file whole, if there is room for it.
 func (d *disk) write(file, text string) error {
+	file = d.follow(file)
 	f, name := d.where(file)
 	if d.readOnly(file) {
 		return folder.ErrReadOnly

@@ -48,6 +48,17 @@ func TestSharedVolumes(t *testing.T) {
 			{"by another path, in another pod", "c", "ls /v/log; ls /v; cat /v/log/sub/two", []runtime.Mount{host("/var", "/v")}, "one sub log x"},
 			{"one volume in another", "c", "echo deep > /v/in/f; ls /v; ls /v/in", []runtime.Mount{host("/var", "/v"), empty("/v/in")}, "in log f"},
 			{"does not reach the outer one", "c", "ls /v", []runtime.Mount{host("/var", "/v")}, "log"},
+			{
+				"linked", "c", "echo one > /v/a; ln -s /v/a /v/b; ln -s a /v/c; cat /v/b /v/c; echo two > /v/c; cat /v/a; rm /v/b; ls /v; ln -s /v/a /v/c || ln -sf /none /v/c; cat /v/c || echo gone; ln /v/a /v/h || ln -s /v/a /v/; cat /v/a",
+				[]runtime.Mount{host("/opt", "/v")},
+				"one one two a c ln: /v/c: File exists cat: can't open '/v/c': No such file or directory gone ln: /v/a: hard links are not simulated, ln -s is ln: /v/a: File exists two",
+			},
+			{"links in a circle", "c", "ln -s /v/y /v/x; ln -s /v/x /v/y; cat /v/x || echo no; test -f /v/x || echo none; rm /v/x /v/y; ls /v", []runtime.Mount{host("/srv", "/v")}, "cat: can't open '/v/x': No such file or directory no none"},
+			{
+				"found", "c", "echo a > /v/log/one; echo b > /v/log/old/two.txt; ln -s /v/log/one /v/l; find /v; find /v -type d; find /v/ -name '*.txt' -print; find /v -maxdepth 1 -type l; find /v/l; find /none; find /v -size 1",
+				[]runtime.Mount{host("/data", "/v")},
+				"/v /v/l /v/log /v/log/old /v/log/old/two.txt /v/log/one /v /v/log /v/log/old /v/log/old/two.txt /v/l /v/l find: /none: No such file or directory find: unrecognized: -size",
+			},
 			{"moved and removed", "c", "mv -v /v/log/one /tmp/; ls /tmp; rm -r /v/log; ls /v; mv /none /tmp/ || echo no", []runtime.Mount{host("/var", "/v")}, "'/v/log/one' -> '/tmp/one' one mv: can't rename '/none': No such file or directory no"},
 			{"no way out of a mount", "c", "echo x > /n/../out; ls /n; cat /out", []runtime.Mount{host("/opt/app", "/n")}, "x"},
 			{"dd", "d", "dd if=/dev/zero of=/n/f bs=1 count=1 conv=fsync 2>/dev/null; test -s /n/f && echo there; echo words | dd of=/n/g 2>/dev/null; cat /n/g", []runtime.Mount{host("/srv", "/n")}, "there words"},

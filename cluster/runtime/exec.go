@@ -182,7 +182,7 @@ var builtins map[string]func(*shell, []string) int
 
 func init() { // not a composite literal: the commands refer to the table
 	builtins = map[string]func(*shell, []string) int{
-		"echo": cmdEcho, "printf": cmdPrintf, "cat": cmdCat, "touch": cmdTouch, "rm": cmdRm, "mv": cmdMv, "dd": cmdDd, "ls": cmdLs,
+		"echo": cmdEcho, "printf": cmdPrintf, "cat": cmdCat, "touch": cmdTouch, "rm": cmdRm, "mv": cmdMv, "ln": cmdLn, "dd": cmdDd, "ls": cmdLs, "find": cmdFind,
 		"mkdir": func(*shell, []string) int { return 0 }, "chmod": func(*shell, []string) int { return 0 },
 		"set": func(*shell, []string) int { return 0 }, "wait": cmdWait, "trap": cmdTrap,
 		"sleep": cmdSleep, "true": func(*shell, []string) int { return 0 }, ":": func(*shell, []string) int { return 0 },
