@@ -64,6 +64,9 @@ type Interface interface {
 	// that takes over what others own (force). Its result is shared likewise.
 	Apply(t *sim.Task, r Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error)
 
+	// ApplyStatus is Apply of an object's status.
+	ApplyStatus(t *sim.Task, r Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error)
+
 	Delete(t *sim.Task, r Resource, namespace, name string, opts metav1.DeleteOptions) error
 
 	// CreateSub posts to a subresource: pods/binding, pods/eviction,

@@ -151,6 +151,13 @@ func (n *linked) Apply(t *sim.Task, r client.Resource, namespace, name string, c
 	return n.c.Apply(t, r, namespace, name, configuration, manager)
 }
 
+func (n *linked) ApplyStatus(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	if err := n.send(t); err != nil {
+		return nil, err
+	}
+	return n.c.ApplyStatus(t, r, namespace, name, configuration, manager)
+}
+
 func (n *linked) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
 	if err := n.send(t); err != nil {
 		return err

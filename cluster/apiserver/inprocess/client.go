@@ -149,7 +149,15 @@ func (c *Client) Patch(t *sim.Task, r client.Resource, namespace, name string, p
 
 // Apply applies a configuration, whoever owns its fields now.
 func (c *Client) Apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
-	req := c.request("patch", r, namespace, name, "")
+	return c.apply(t, c.request("patch", r, namespace, name, ""), configuration, manager)
+}
+
+// ApplyStatus is Apply of an object's status.
+func (c *Client) ApplyStatus(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	return c.apply(t, c.request("patch", r, namespace, name, "status"), configuration, manager)
+}
+
+func (c *Client) apply(t *sim.Task, req *request.Request, configuration []byte, manager string) (runtime.Object, error) {
 	req.PatchType, req.Patch, req.FieldManager, req.Force = types.ApplyPatchType, configuration, manager, true
 	return c.do(t, req)
 }

@@ -259,6 +259,15 @@ func (c *conn) Patch(t *sim.Task, r client.Resource, namespace, name string, pt 
 
 // Apply knows of the fields that were applied before, and of no others.
 func (c *conn) Apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	return c.apply(t, r, namespace, name, configuration, manager, "")
+}
+
+// ApplyStatus knows as little.
+func (c *conn) ApplyStatus(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	return c.apply(t, r, namespace, name, configuration, manager, "status")
+}
+
+func (c *conn) apply(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager, subresource string) (runtime.Object, error) {
 	if err := c.enter(t, "patch", r, namespace, name); err != nil {
 		return nil, err
 	}
@@ -267,7 +276,7 @@ func (c *conn) Apply(t *sim.Task, r client.Resource, namespace, name string, con
 		return nil, err
 	}
 	types := applyconfigurations.NewTypeConverter(scheme.Scheme)
-	m, err := managedfields.NewDefaultFieldManager(types, scheme.Scheme, scheme.Scheme, scheme.Scheme, r.GVK(), r.GroupVersion(), "", nil)
+	m, err := managedfields.NewDefaultFieldManager(types, scheme.Scheme, scheme.Scheme, scheme.Scheme, r.GVK(), r.GroupVersion(), subresource, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +296,7 @@ func (c *conn) Apply(t *sim.Task, r client.Resource, namespace, name string, con
 		entries[i].Time = nil // it is the machine's
 	}
 	mustMeta(obj).SetManagedFields(entries)
-	return c.replace(t, r, namespace, obj, "")
+	return c.replace(t, r, namespace, obj, subresource)
 }
 
 func (c *conn) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {

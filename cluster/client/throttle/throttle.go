@@ -172,6 +172,11 @@ func (c *throttled) Apply(t *sim.Task, r client.Resource, namespace, name string
 	return c.Interface.Apply(t, r, namespace, name, configuration, manager)
 }
 
+func (c *throttled) ApplyStatus(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	defer c.enter(t, "patch", r, namespace, name)()
+	return c.Interface.ApplyStatus(t, r, namespace, name, configuration, manager)
+}
+
 func (c *throttled) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
 	defer c.enter(t, "delete", r, namespace, name)()
 	return c.Interface.Delete(t, r, namespace, name, opts)

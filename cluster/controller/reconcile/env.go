@@ -86,7 +86,7 @@ func (e *Env) Act(t *sim.Task, key string, object trace.Ref, verb string, target
 
 func (e *Env) act(t *sim.Task, object trace.Ref, a *trace.Action) {
 	a.Controller = e.Name()
-	t.SetCauses(t.Emit(trace.Event{Kind: trace.ReconcileAction, Object: object, Payload: a}))
+	t.SetCauses(t.Emit(trace.Event{Lane: e.Process.Lane, Kind: trace.ReconcileAction, Object: object, Payload: a}))
 }
 
 func text(v any) string {

@@ -91,6 +91,11 @@ func (c *requests) Apply(t *sim.Task, r client.Resource, namespace, name string,
 	return c.Interface.Apply(t, r, namespace, name, configuration, manager)
 }
 
+func (c *requests) ApplyStatus(t *sim.Task, r client.Resource, namespace, name string, configuration []byte, manager string) (runtime.Object, error) {
+	c.writes[t]++
+	return c.Interface.ApplyStatus(t, r, namespace, name, configuration, manager)
+}
+
 func (c *requests) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
 	c.writes[t]++
 	return c.Interface.Delete(t, r, namespace, name, opts)
