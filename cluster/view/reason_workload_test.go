@@ -43,7 +43,7 @@ func standingWith(t *testing.T, since []*trace.Event, objects ...runtime.Object)
 			t.Fatal(err)
 		}
 		m := o.(metav1.Object)
-		if cluster := []string{"Node", "PersistentVolume", "VolumeAttachment", "StorageClass", "ClusterTrustBundle"}; m.GetNamespace() == "" && !slices.Contains(cluster, kinds[0].Kind) {
+		if cluster := []string{"Node", "PersistentVolume", "VolumeAttachment", "StorageClass", "ClusterTrustBundle", "DeviceTaintRule", "ResourceSlice"}; m.GetNamespace() == "" && !slices.Contains(cluster, kinds[0].Kind) {
 			m.SetNamespace("demo")
 		}
 		if m.GetUID() == "" {

@@ -73,6 +73,7 @@ var attending = map[string][]string{
 	"poddisruptionbudgets":       {"disruption-controller"},
 	"resourcequotas":             {"resourcequota-controller"},
 	"volumeattachments":          {"persistentvolume-attach-detach-controller"},
+	"devicetaintrules":           {deviceEviction},
 	"certificatesigningrequests": {"certificatesigningrequest-approving-controller", "certificatesigningrequest-signing-controller"},
 }
 
