@@ -9,6 +9,7 @@ import (
 	"kviz/cluster/controller/cronjob"
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/deployment"
+	"kviz/cluster/controller/devicetainteviction"
 	"kviz/cluster/controller/disruption"
 	"kviz/cluster/controller/endpoint"
 	"kviz/cluster/controller/endpointslice"
@@ -89,6 +90,7 @@ func all(cfg Config) []descriptor {
 		of(expand.Name, expand.Source, expand.New),
 		of(attachdetach.Name, attachdetach.Source, attachdetach.New),
 		of(resourceclaim.Name, resourceclaim.Source, resourceclaim.New),
+		of(devicetainteviction.Name, devicetainteviction.Name, devicetainteviction.New),
 		of(bootstrap.CleanerName, bootstrap.CleanerName, bootstrap.NewCleaner),
 		of(bootstrap.SignerName, bootstrap.SignerName, bootstrap.NewSigner),
 		of(ttl.Name, ttl.Name, ttl.New),

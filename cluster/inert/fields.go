@@ -17,7 +17,7 @@ var Fields = []Row{
 	{What: "PodSpec.hostnameOverride", So: "the hostname is the pod's name"},
 	{What: "PodSpec.imagePullSecrets", So: "every image is pulled without credentials"},
 	{What: "PodSpec.os", So: "every node runs Linux", Unless: []string{"linux"}},
-	{What: "PodSpec.resourceClaims", Only: scheduler + " and the resource claim controller", So: "the pod waits until its claims have devices, and then runs without them"},
+	{What: "PodSpec.resourceClaims", Only: scheduler + " and the controllers of claims and of device taints", So: "the pod waits until its claims have devices, and then runs without them"},
 	{What: "PodSpec.schedulingGroup", So: "each pod is scheduled by itself"},
 	{What: "PodSpec.setHostnameAsFQDN", So: "the hostname stays short", Unless: []string{"false"}},
 	{What: "PodSpec.shareProcessNamespace", So: "each container sees its own processes only", Unless: []string{"false"}},

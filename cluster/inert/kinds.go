@@ -7,13 +7,12 @@ const scheduler = "the scheduler"
 var Kinds = []Row{
 	{What: "CSIStorageCapacity.storage.k8s.io", Only: scheduler, So: "no driver makes volumes where it says that there is room"},
 	{What: "DeviceClass.resource.k8s.io", Only: scheduler, So: "no driver gets a device ready for a pod"},
-	{What: "DeviceTaintRule.resource.k8s.io", Only: scheduler, So: "no pod is evicted from a device"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
 	{What: "PodCertificateRequest.certificates.k8s.io", Only: "the controller that deletes old ones", So: "no signer answers it"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
-	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and the resource claim controller", So: "no driver gets its devices ready"},
-	{What: "ResourceSlice.resource.k8s.io", Only: scheduler, So: "no driver is behind its devices"},
+	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and the controllers of claims and of device taints", So: "no driver gets its devices ready"},
+	{What: "ResourceSlice.resource.k8s.io", Only: scheduler + " and the controller of device taints", So: "no driver is behind its devices"},
 	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored again"},
 	{What: "VolumeAttributesClass.storage.k8s.io", So: "no driver changes a volume"},
 }

@@ -28,6 +28,7 @@ var actors = map[string]string{
 	"Event":                                                       "nobody: it is for people",
 	"Event.events.k8s.io":                                         "nobody: it is for people",
 	"FlowSchema.flowcontrol.apiserver.k8s.io":                     "the API server's priority and fairness",
+	"DeviceTaintRule.resource.k8s.io":                             "the scheduler, controller/devicetainteviction",
 	"ResourceClaimTemplate.resource.k8s.io":                       "controller/resourceclaim",
 	"IPAddress.networking.k8s.io":                                 "the API server, controller/servicecidr",
 	"ServiceCIDR.networking.k8s.io":                               "the API server, controller/servicecidr",
