@@ -75,11 +75,11 @@ func New(env *reconcile.Env, certificate string) *Controller {
 	return c
 }
 
-// Start starts the worker, which looks once without a cause (Run).
+// Start starts the worker, which looks once because it has started (Run).
 func (c *Controller) Start() {
 	c.Process.Go("first", func(t *sim.Task) {
 		c.bundles.WaitForSync(t)
-		c.loop.Add(t, Signer)
+		c.loop.Add(t, Signer, c.Process.Began())
 	})
 	c.loop.Start(c.bundles)
 }
