@@ -108,11 +108,7 @@ func New(k *sim.Kernel, reg *registry.Registry, cfg Config) *Runtime {
 		host:       folder.New(),
 	}
 	r.cni = newCNI(cfg.PodCIDR)
-	for _, ref := range append([]string{pauseImage}, cfg.Images...) {
-		if img, err := reg.Resolve(ref); err == nil {
-			r.images[img.Name] = &storedImage{Image: img}
-		}
-	}
+	r.preload()
 	k.After(cniBoot+time.Duration(r.rand.Int64N(int64(cniBoot))), func() { r.SetNetworkReady(true) })
 	return r
 }
@@ -180,6 +176,29 @@ func (r *Runtime) PowerOff() {
 			}
 		}
 		r.stopSandbox(s)
+	}
+}
+
+// Wipe has the node's disk be an empty one when the node, which has no power, is powered on again:
+// nothing is left of its pods and the images that it pulled.
+func (r *Runtime) Wipe() {
+	clear(r.sandboxes)
+	clear(r.containers)
+	clear(r.pods)
+	clear(r.byIP)
+	clear(r.volumes)
+	clear(r.empty)
+	clear(r.images)
+	r.host = folder.New()
+	r.preload()
+}
+
+// preload puts the images into the store that the node's own image was built with.
+func (r *Runtime) preload() {
+	for _, ref := range append([]string{pauseImage}, r.cfg.Images...) {
+		if img, err := r.reg.Resolve(ref); err == nil {
+			r.images[img.Name] = &storedImage{Image: img}
+		}
 	}
 }
 
