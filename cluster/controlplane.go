@@ -9,6 +9,8 @@ import (
 	"kviz/cluster/controller/attachdetach"
 	"kviz/cluster/controller/bootstrap"
 	"kviz/cluster/controller/certificates"
+	"kviz/cluster/controller/cloudnode"
+	"kviz/cluster/controller/cloudnodelifecycle"
 	"kviz/cluster/controller/clustertrustbundlepublisher"
 	"kviz/cluster/controller/daemonset"
 	"kviz/cluster/controller/endpoint"
@@ -21,6 +23,7 @@ import (
 	"kviz/cluster/controller/policystatus"
 	"kviz/cluster/controller/replicaset"
 	"kviz/cluster/controller/resourceclaim"
+	"kviz/cluster/controller/route"
 	"kviz/cluster/controller/serviceaccounttoken"
 	"kviz/cluster/controller/servicecidr"
 	"kviz/cluster/controller/servicelb"
@@ -113,10 +116,12 @@ func serviceAccount(controller string) string {
 		return "pvc-protection-controller"
 	case storageprotection.VolumesName:
 		return "pv-protection-controller"
-	case "node-lifecycle-controller", "taint-eviction-controller", nodeipam.Name:
+	case "node-lifecycle-controller", "taint-eviction-controller", nodeipam.Name, cloudnode.Name, cloudnodelifecycle.Name:
 		return "node-controller"
 	case servicelb.Name:
 		return servicelb.Source
+	case route.Name:
+		return route.Account
 	}
 	return controller
 }

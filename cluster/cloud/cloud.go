@@ -1,5 +1,6 @@
 // Package cloud is the cloud that the cluster's machines are in, as far as Kubernetes asks
-// for it: an API that makes load balancers, changes them and takes them away.
+// for it: an API that makes load balancers, changes them and takes them away, says of the
+// machines which they are, and keeps a table of routes to their pods.
 //
 // In reality that is AWS, Azure, GCP or OpenStack, and cloud-controller-manager asks it
 // through the interface cloudprovider.Interface (k8s.io/cloud-provider cloud.go). A load
@@ -17,7 +18,11 @@
 //     has a rule for 203.0.113.1; a balancer of ipMode Proxy opens a connection of its own,
 //     to node-2:30080
 //
-// What the balancers are outlives every process of the cluster, as a cloud does. Simulated:
+// Where kubelets have --cloud-provider=external, each machine is an [Instance] of the cloud,
+// which a person can shut down or delete (instance.go), and packets between nodes need a
+// route in the cloud's table (route.go).
+//
+// What the cloud has outlives every process of the cluster, as a cloud does. Simulated:
 // the whole of it; a node's health is asked when a connection comes, not every few seconds.
 // Start reading at [Cloud.Ensure], then [Cloud.Forward].
 package cloud
@@ -33,6 +38,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kviz/cluster/controller/cloudprovider"
 	"kviz/cluster/sim"
 	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
@@ -68,8 +74,11 @@ type Cloud struct {
 	k         *sim.Kernel
 	rand      *rand.Rand
 	nodes     Nodes
-	balancers []*Balancer // in the order in which they were made
-	last      netip.Addr  // the address given last: one rests before it is used again
+	balancers []*Balancer           // in the order in which they were made
+	last      netip.Addr            // the address given last: one rests before it is used again
+	instances []*Instance           // in the order in which they were first made
+	routes    []cloudprovider.Route // in the order in which they were made
+	full      bool                  // the table of routes takes no more
 	down      bool
 	slow      sim.Delay
 }
@@ -115,11 +124,11 @@ func (c *Cloud) find(name string) *Balancer {
 // errDown is what a client of the cloud says while its API does not answer.
 var errDown = errors.New("the cloud's API answers 503 Service Unavailable")
 
-// call is one request to the cloud's API: do runs once the call has taken its time. A caller
-// that is killed meanwhile does not hear the answer; what it asked for happens all the same.
-func (c *Cloud) call(t *sim.Task, what string, svc *corev1.Service, takes func() (time.Duration, error), do func() (string, error)) error {
+// call is one request to the cloud's API about an object: do runs once the call has taken its
+// time. A caller that is killed meanwhile does not hear the answer; what it asked for happens all
+// the same.
+func (c *Cloud) call(t *sim.Task, says trace.CloudCall, about trace.Ref, takes func() (time.Duration, error), do func() (string, error)) error {
 	began := t.Elapsed()
-	says := &trace.CloudCall{Call: what, Service: svc.Namespace + "/" + svc.Name, Balancer: Name(svc)}
 	t.Sleep(answers)
 	c.slow.Pass(t)
 	err := errDown
@@ -134,12 +143,14 @@ func (c *Cloud) call(t *sim.Task, what string, svc *corev1.Service, takes func()
 		says.Error = err.Error()
 	}
 	says.Took = t.Elapsed() - began
-	t.SetCauses(t.Emit(trace.Event{
-		Kind: trace.CloudCalled, Lane: lane,
-		Object:  trace.Ref{APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: string(svc.UID)},
-		Payload: says,
-	}))
+	t.SetCauses(t.Emit(trace.Event{Kind: trace.CloudCalled, Lane: lane, Object: about, Payload: &says}))
 	return err
+}
+
+// callFor is a call about the load balancer of a Service.
+func (c *Cloud) callFor(t *sim.Task, what string, svc *corev1.Service, takes func() (time.Duration, error), do func() (string, error)) error {
+	return c.call(t, trace.CloudCall{Call: what, Service: svc.Namespace + "/" + svc.Name, Balancer: Name(svc)},
+		trace.Ref{APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: string(svc.UID)}, takes, do)
 }
 
 func soon(d time.Duration) func() (time.Duration, error) {
@@ -149,7 +160,7 @@ func soon(d time.Duration) func() (time.Duration, error) {
 // Get is the load balancer of a Service as its status says it; nil if there is none
 // (cloudprovider.LoadBalancer GetLoadBalancer).
 func (c *Cloud) Get(t *sim.Task, svc *corev1.Service) (status *corev1.LoadBalancerStatus, err error) {
-	err = c.call(t, "GetLoadBalancer", svc, soon(0), func() (string, error) {
+	err = c.callFor(t, "GetLoadBalancer", svc, soon(0), func() (string, error) {
 		b := c.find(Name(svc))
 		if b == nil {
 			return "there is none", nil
@@ -164,7 +175,7 @@ func (c *Cloud) Get(t *sim.Task, svc *corev1.Service) (status *corev1.LoadBalanc
 // (EnsureLoadBalancer).
 func (c *Cloud) Ensure(t *sim.Task, svc *corev1.Service, nodes []*corev1.Node) (status *corev1.LoadBalancerStatus, err error) {
 	var b *Balancer
-	err = c.call(t, "EnsureLoadBalancer", svc, func() (time.Duration, error) {
+	err = c.callFor(t, "EnsureLoadBalancer", svc, func() (time.Duration, error) {
 		if b = c.find(Name(svc)); b == nil {
 			a, err := c.allocate(svc.Spec.LoadBalancerIP)
 			if err != nil {
@@ -185,7 +196,7 @@ func (c *Cloud) Ensure(t *sim.Task, svc *corev1.Service, nodes []*corev1.Node) (
 
 // Update gives the load balancer of a Service other nodes (UpdateLoadBalancer).
 func (c *Cloud) Update(t *sim.Task, svc *corev1.Service, nodes []*corev1.Node) error {
-	return c.call(t, "UpdateLoadBalancer", svc, soon(changes), func() (string, error) {
+	return c.callFor(t, "UpdateLoadBalancer", svc, soon(changes), func() (string, error) {
 		b := c.find(Name(svc))
 		if b == nil {
 			return "", fmt.Errorf("there is no load balancer %s", Name(svc))
@@ -197,7 +208,7 @@ func (c *Cloud) Update(t *sim.Task, svc *corev1.Service, nodes []*corev1.Node) e
 
 // Delete takes the load balancer of a Service away, if there is one (EnsureLoadBalancerDeleted).
 func (c *Cloud) Delete(t *sim.Task, svc *corev1.Service) error {
-	return c.call(t, "EnsureLoadBalancerDeleted", svc, soon(deletes), func() (string, error) {
+	return c.callFor(t, "EnsureLoadBalancerDeleted", svc, soon(deletes), func() (string, error) {
 		b := c.find(Name(svc))
 		if b == nil {
 			return "there is none", nil

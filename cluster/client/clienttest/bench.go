@@ -119,7 +119,7 @@ func describe(e *trace.Event) string {
 	case *trace.WatchEvent:
 		return fmt.Sprintf("%s %s %s", e.Kind, p.Type, e.Object)
 	case *trace.CloudCall:
-		return strings.TrimRight(fmt.Sprintf("%s %s %s: %s", e.Kind, p.Call, p.Service, p.Result+p.Error), " ")
+		return strings.TrimRight(fmt.Sprintf("%s %s %s: %s", e.Kind, p.Call, p.Service+p.Node, p.Result+p.Error), " ")
 	case *trace.StorageCall:
 		s := fmt.Sprintf("%s %s %s%s", e.Kind, p.Call, p.Volume, p.Name)
 		for _, part := range []string{p.Node, p.Pod, p.Result, p.Error} {
