@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"kviz/cluster/apiserver/bootstrap"
 	"kviz/cluster/client"
 	"kviz/cluster/sim"
+	"kviz/cluster/trace"
 )
 
 // applyAddons is kubeadm init phase addon: it makes what the add-ons need, where it
@@ -20,10 +22,14 @@ import (
 func applyAddons(t *sim.Task, servers *apiServers, pods clusterCIDR) error {
 	installer := servers.client(t.Lane(), authn.Admin())
 	now := metav1.NewTime(t.Now().Truncate(time.Second))
-	for r, obj := range addonRights() {
+	for r, obj := range addonRights(slices.Contains(servers.components.without, trace.CompCCM)) {
 		obj.GetObjectKind().SetGroupVersionKind(r.GVK())
 		bootstrap.Created(obj, "kubeadm", now)
-		if _, err := installer.Create(t, r, "", obj); err != nil && !apierrors.IsAlreadyExists(err) {
+		namespace := ""
+		if b, ok := obj.(*rbacv1.RoleBinding); ok {
+			namespace = b.Namespace
+		}
+		if _, err := installer.Create(t, r, namespace, obj); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
@@ -124,8 +130,9 @@ func reinstall(t *sim.Task, components *components, nodes *nodes) error {
 }
 
 // addonRights are the RBAC objects of the add-ons: of CoreDNS
-// (cmd/kubeadm/app/phases/addons/dns/manifests.go), and of cloud-controller-manager.
-func addonRights() func(func(client.Resource, runtime.Object) bool) {
+// (cmd/kubeadm/app/phases/addons/dns/manifests.go), and of cloud-controller-manager, which may be one from
+// outside.
+func addonRights(outside bool) func(func(client.Resource, runtime.Object) bool) {
 	return func(yield func(client.Resource, runtime.Object) bool) {
 		const name = "system:coredns"
 		if !yield(client.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
@@ -141,27 +148,42 @@ func addonRights() func(func(client.Resource, runtime.Object) bool) {
 		}) {
 			return
 		}
-		cloudRights(yield)
+		cloudRights(outside, yield)
 	}
 }
 
 // cloudRights are the RBAC objects of cloud-controller-manager as a cloud's provider
 // installs it
-// (https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-controller).
-func cloudRights(yield func(client.Resource, runtime.Object) bool) {
+// (https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-controller). One from outside
+// does everything as one user, and asks the API server whom it may let in.
+func cloudRights(outside bool, yield func(client.Resource, runtime.Object) bool) {
 	const name = "system:cloud-controller-manager"
-	if !yield(client.ClusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"*"}},
 		{APIGroups: []string{""}, Resources: []string{"nodes/status"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list", "patch", "update", "watch"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "list", "watch", "update"}},
-	}}) {
-		return
+	}}
+	if outside {
+		role.Rules = append(role.Rules,
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services/status"}, Verbs: []string{"patch", "update"}},
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"create", "get"}},
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}})
 	}
-	yield(client.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}}
+	if !yield(client.ClusterRoles, role) || !yield(client.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
-	})
+		Subjects:   subjects,
+	}) {
+		return
+	}
+	if outside {
+		yield(client.RoleBindings, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name + ":apiserver-authentication-reader"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
+			Subjects:   subjects,
+		})
+	}
 }

@@ -38,6 +38,7 @@ type bootedAs struct {
 	Sched   []byte   `json:",omitempty"` // Config.Scheduler
 	Without []string `json:",omitempty"`
 	Why     bool     `json:",omitempty"` // Config.WhyAnnotation
+	Cloud   bool     `json:",omitempty"` // Config.External
 	Closed  string   // why it cannot be booted again; "" if it can
 }
 
@@ -45,7 +46,7 @@ type bootedAs struct {
 func noteBoot(k *sim.Kernel, cfg Config) {
 	b := bootedAs{
 		Version: trace.InputVersion, Seed: cfg.Seed, Epoch: k.Epoch(), Bare: cfg.Bare, Members: cfg.Members, Servers: cfg.Servers,
-		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst, Sched: cfg.Scheduler, Without: cfg.Without, Why: cfg.WhyAnnotation,
+		Nodes: cfg.Nodes, Light: cfg.Light, Quota: cfg.Quota, QPS: cfg.Limits.QPS, Burst: cfg.Limits.Burst, Sched: cfg.Scheduler, Without: cfg.Without, Why: cfg.WhyAnnotation, Cloud: cfg.External,
 	}
 	switch {
 	case cfg.Remote != nil:

@@ -52,7 +52,10 @@ func boot(ctx context.Context, cfg Config, past *repeat) (*Cluster, error) {
 		KMS: callouts.kms.Dial, Webhooks: callouts.webhooks, Provider: callouts.provider, Kubelets: kubelets{nodes}, Inert: newNotSimulated(k, servers),
 		Components: func() []handlers.ComponentHealth { return componentHealth(components, db) },
 	}
-	slow, each, cloud := queueDelays{}, controller.NewControllers(), newCloudManager(k, net)
+	slow, each, cloud := queueDelays{}, controller.NewControllers(), newCloudManager(k, net, cfg)
+	if cfg.External {
+		nodes.cloud = cloud.cloud
+	}
 	scheduling, err := newScheduling(k, components, servers, cfg)
 	if err != nil {
 		return nil, err
@@ -120,13 +123,14 @@ func (c *Cluster) start(t *sim.Task, cfg Config, slow queueDelays, each *control
 	} else if err != nil {
 		panic(err) // nothing else has touched the cluster yet
 	}
-	startCloudControllerManager(t, components, c.servers, slow, cloud, cfg.Limits)
+	if !cfg.without(trace.CompCCM) {
+		startCloudControllerManager(t, components, c.servers, slow, cloud, c.nodes.cidr, cfg.Limits)
+	}
 	c.sidecars.start(t, components, c.servers, c.nodes.storage, slow)
 	startDNS(t, components, c.servers, c.network)
 	c.sched.begin(t)
 	unwatch := watchRoom(c.kernel, c.letIn)
-	// Only the controller manager takes the taint off a new node.
-	watchReadiness(c.kernel, cfg.Nodes, cfg.without(trace.CompKCM), t.Causes(), func(causes []trace.ID) {
+	watchReadiness(c.kernel, cfg.Nodes, cfg.lasting(), t.Causes(), func(causes []trace.ID) {
 		unwatch()
 		c.booted(causes, cfg.Nodes)
 	})

@@ -16,19 +16,27 @@ import (
 
 // cloudManager is cloud-controller-manager as faults see it, and the cloud that it acts on.
 type cloudManager struct {
-	cloud *cloud.Cloud
-	each  *controller.Controllers
-	slow  sim.Delay // how much longer each run of its controllers takes
+	cloud    *cloud.Cloud
+	each     *controller.Controllers
+	slow     sim.Delay // how much longer each run of its controllers takes
+	external bool      // kubelets have --cloud-provider=external
 }
 
-func newCloudManager(k *sim.Kernel, net *network.Network) *cloudManager {
-	m := &cloudManager{cloud: cloud.New(k, net), each: controller.NewControllers()}
+func newCloudManager(k *sim.Kernel, net *network.Network, cfg Config) *cloudManager {
+	m := &cloudManager{cloud: cloud.New(k, net), each: controller.NewControllers(), external: cfg.External}
 	net.SetBalancers(m.cloud)
+	if cfg.External && !cfg.without(trace.CompCCM) { // a program from outside knows another cloud
+		net.SetRoutes(m.cloud)
+	}
 	return m
 }
 
 // startCloudControllerManager starts cloud-controller-manager, beside the others of the control plane.
-func startCloudControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, managed *cloudManager, limits throttle.Limits) {
+func startCloudControllerManager(t *sim.Task, components *components, servers *apiServers, slow queueDelays, managed *cloudManager, pods clusterCIDR, limits throttle.Limits) {
+	of := controller.Cloud{LoadBalancers: managed.cloud}
+	if managed.external {
+		of.Instances, of.Routes, of.Pods = managed.cloud, managed.cloud, pods.Prefix
+	}
 	lane := trace.Lane{Component: trace.CompCCM}
 	manager := components.add(trace.CompCCM, lane, nil)
 	manager.start = func(p *sim.Process) {
@@ -39,7 +47,7 @@ func startCloudControllerManager(t *sim.Task, components *components, servers *a
 			ClientFor: func(name string) client.Interface {
 				return servers.client(trace.Lane{Component: name}, authn.ServiceAccount("kube-system", serviceAccount(name)))
 			},
-		}, controller.Cloud{LoadBalancers: managed.cloud})
+		}, of)
 	}
 	manager.begin(t.Causes(), "")
 }
@@ -68,6 +76,12 @@ type cloudTarget struct{ cloud *cloud.Cloud }
 
 func (t cloudTarget) Reachable(yes bool, _ []trace.ID) error {
 	t.cloud.Reachable(yes)
+	return nil
+}
+
+// Full has the table of routes take no more.
+func (t cloudTarget) Full(yes bool, _ []trace.ID) error {
+	t.cloud.FillRoutes(yes)
 	return nil
 }
 

@@ -52,6 +52,10 @@ type Config struct {
 	// experimental ([scheduler.WhyAnnotation]).
 	WhyAnnotation bool
 
+	// External has kubelets run with --cloud-provider=external: each machine is an instance of the cloud,
+	// and cloud-controller-manager initializes its node.
+	External bool
+
 	// Without are the components that are not started, so that a program from outside can take
 	// their place: some of [Replaceable], in order.
 	Without []string

@@ -11,28 +11,28 @@ import (
 )
 
 // What every fault does is felt, and what mends it mends it:
-// testdata/every-fault.sh and every-store-fault.sh, each in a cluster of its
-// own. A fault of the catalogue that no section tries fails the test.
+// testdata/every-fault.sh, every-store-fault.sh and every-cloud-fault.sh, each in a cluster of its
+// own, the last in one whose machines are instances of a cloud. A fault of the catalogue that no section tries fails the test.
 func TestEveryFaultIsFelt(t *testing.T) {
 	t.Parallel()
 	untried := map[string]bool{}
 	for _, f := range fault.Catalogue() {
 		untried[f.Name+" "+f.Target] = true
 	}
-	for _, file := range []string{"every-fault", "every-store-fault"} {
+	for _, file := range []string{"every-fault", "every-store-fault", "every-cloud-fault"} {
 		t.Run(file, func(t *testing.T) {
 			steady.Bubble(t, func(t *testing.T) {
 				b, err := os.ReadFile("testdata/" + file + ".sh")
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := boot(t, cluster.Config{Seed: 5, NoSync: true})
+				c := boot(t, cluster.Config{Seed: 5, NoSync: true, External: file == "every-cloud-fault"})
 				feel(t, c, strings.Split(string(b), "\n##"), untried)
 			})
 		})
 	}
 	for pair := range untried {
-		t.Errorf("no section of testdata/every-fault.sh or every-store-fault.sh tries %s", pair)
+		t.Errorf("no section of testdata/every-fault.sh, every-store-fault.sh or every-cloud-fault.sh tries %s", pair)
 	}
 }
 

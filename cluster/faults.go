@@ -62,12 +62,13 @@ func newFaults(k *sim.Kernel, components *components, store recovery, nodes *nod
 		"audit":       auditDisks{servers},
 		"certificate": proofs,
 		"token":       proofs,
+		"instance":    instances{nodes},
 		"node":        machines{nodes},
 		"runtime":     runtimes{nodes},
 		"pod":         pods{nodes},
 		"registry":    one{"registry", registryTarget{nodes.registry}},
 		"csi-driver":  one{"csi-driver", driverTarget{nodes.storage}},
-	}, processes: processes{components, servers, servers.callouts, cloud, sidecars}, store: store.etcd}
+	}, processes: processes{components, servers, servers.callouts, cloud, sidecars, nodes}, store: store.etcd}
 }
 
 // Faults is the catalogue of faults.

@@ -35,8 +35,12 @@ func (cs controllers) find(name string) (any, error) {
 			return controllerTarget{each, name}, nil
 		}
 	}
-	if slices.Contains(cs.components.without, trace.CompKCM) {
-		return nil, errWithout(trace.CompKCM)
+	manager := trace.CompKCM
+	if slices.Contains(controller.CloudNames(), name) {
+		manager = trace.CompCCM
+	}
+	if slices.Contains(cs.components.without, manager) {
+		return nil, errWithout(manager)
 	}
 	return nil, nil
 }

@@ -22,7 +22,7 @@ func (ms machines) names() (names []string) {
 
 func (ms machines) find(name string) (any, error) {
 	if n := ms.nodes.find(strings.TrimPrefix(name, "node/")); n != nil {
-		return nodeTarget{ms.nodes, n}, nil
+		return nodeTarget{ms.nodes, n}, ms.nodes.off(n)
 	}
 	return nil, nil
 }
@@ -106,7 +106,7 @@ func (rs runtimes) names() (names []string) {
 
 func (rs runtimes) find(name string) (any, error) {
 	if n := rs.nodes.find(strings.TrimPrefix(name, "runtime/")); n != nil {
-		return runtimeTarget{n}, nil
+		return runtimeTarget{n}, rs.nodes.off(n)
 	}
 	return nil, nil
 }

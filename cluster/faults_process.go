@@ -18,6 +18,7 @@ type processes struct {
 	callouts *callouts
 	cloud    *cloudManager
 	sidecars *sidecars
+	nodes    *nodes
 }
 
 func (ps processes) find(name string) (any, error) {
@@ -27,6 +28,11 @@ func (ps processes) find(name string) (any, error) {
 	}
 	if m == nil {
 		return nil, nil
+	}
+	if n := ps.nodes.find(m.lane.Instance); n != nil && (m == n.kubelet || m == n.proxy) {
+		if err := ps.nodes.off(n); err != nil {
+			return nil, err
+		}
 	}
 	switch p := (process{m}); {
 	case isServer(name) && ps.servers.backend(name) != nil:

@@ -80,7 +80,7 @@ func victim(t testing.TB, c *cluster.Cluster, kind string, newest bool) string {
 			return "member/" + newestMember(c)
 		}
 		return "member/" + c.Raft().Leader()
-	case "node", "kubelet", "proxy", "runtime":
+	case "node", "kubelet", "proxy", "runtime", "instance":
 		return kind + "/node-2"
 	case "pod":
 		for _, target := range c.Targets() {
@@ -215,12 +215,13 @@ func TestEveryFaultIsMended(t *testing.T) {
 		"control plane": {"apiserver", "balancer", "scheduler", "controller-manager", "cloud-controller-manager", "cloud", "controller", "queue", "dns", "registry", "kms", "webhook", "oidc", "audit", "certificate", "token"},
 		"nodes":         {"node", "kubelet", "proxy", "runtime", "pod"},
 		"storage":       {"csi-driver", "csi-provisioner", "csi-attacher", "csi-resizer"},
+		"instances":     {"instance"},
 	}
 	tested := map[string]bool{}
-	for _, g := range []string{"members", "store", "control plane", "nodes", "storage"} {
+	for _, g := range []string{"members", "store", "control plane", "nodes", "storage", "instances"} {
 		t.Run(g, func(t *testing.T) {
 			steady.Bubble(t, func(t *testing.T) {
-				c := boot(t, cluster.Config{Seed: 11, NoSync: true})
+				c := boot(t, cluster.Config{Seed: 11, NoSync: true, External: g == "instances"})
 				run(t, c, hellos)
 				for _, f := range fault.Catalogue() {
 					if slices.Contains(groups[g], f.Target) {
@@ -301,7 +302,7 @@ func TestRefusedFaultsNameWhatIsPossible(t *testing.T) {
 			want string
 		}{
 			{control.Fault{Name: "explode", Target: "node/node-1"}, "unknown fault"},
-			{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to audit, member"},
+			{control.Fault{Name: "fill", Target: "node/node-1"}, "it applies to audit, cloud, member"},
 			{control.Fault{Name: "stop", Target: ""}, "it applies to apiserver, balancer"},
 			{control.Fault{Name: "stop", Target: "member/x"}, `no "member/x"; did you mean "member/a"?`},
 			{control.Fault{Name: "stop", Target: "member"}, `no "member"; did you mean "member/a"?`},

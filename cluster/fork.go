@@ -205,7 +205,7 @@ func prepareFork(past []*trace.Event, f *ForkConfig) (cfg Config, inputs []*trac
 	}
 	cfg = Config{
 		Seed: boot.Seed, Epoch: boot.Epoch, Bare: boot.Bare || f.Bare, Members: boot.Members, Servers: boot.Servers, Nodes: boot.Nodes,
-		NoSync: true, Light: boot.Light, Quota: boot.Quota, Limits: throttle.Limits{QPS: boot.QPS, Burst: boot.Burst}, Scheduler: boot.Sched, Without: boot.Without, WhyAnnotation: boot.Why, Limit: f.Limit, Version: f.Version,
+		NoSync: true, Light: boot.Light, Quota: boot.Quota, Limits: throttle.Limits{QPS: boot.QPS, Burst: boot.Burst}, Scheduler: boot.Sched, Without: boot.Without, WhyAnnotation: boot.Why, External: boot.Cloud, Limit: f.Limit, Version: f.Version,
 	}
 	if cfg.Nodes == 0 {
 		cfg.Nodes = -1

@@ -45,3 +45,49 @@ kubectl delete service web
 		tryForks(t, events)
 	})
 }
+
+// With --cloud-provider=external nodes wait until the cloud has said what they are; a machine that is shut
+// down or deleted in the cloud is known by its node; and pods need routes: testdata/external-cloud.txt.
+func TestExternalCloud(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, External: true})
+		golden(t, "external-cloud", typed(t, c, "testdata/external-cloud.txt", varying))
+	})
+}
+
+// A fork of a run with instances and routes has what the run had, at any event of it.
+func TestExternalCloudInAFork(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 3, Bare: true, Demand: true, External: true})
+		run(t, c, `
+kubectl create deployment web --image=nginx:1.27 --replicas=3
+kubectl expose deployment web --port=80 --type=LoadBalancer
+kubectl rollout status deploy/web --timeout=1m
+kviz fault shut-down instance/node-1
+kviz fault delete instance/node-2
+sleep 70
+kviz fault start instance/node-1
+kviz fault fill cloud
+kviz fault recreate instance/node-2
+sleep 20
+kviz fault free cloud
+sleep 10
+`)
+		events := past(t, c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		tryForks(t, events)
+	})
+}
+
+// Without cloud-controller-manager a Service gets no address and a node keeps its taint, and it is said why.
+func TestWithoutCloudControllerManager(t *testing.T) {
+	t.Parallel()
+	steady.Bubble(t, func(t *testing.T) {
+		c := boot(t, cluster.Config{Seed: 1, Bare: true, Nodes: 1, External: true, Without: []string{"cloud-controller-manager"}})
+		golden(t, "without-cloud", typed(t, c, "testdata/without-cloud.txt", varying))
+	})
+}

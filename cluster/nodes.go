@@ -12,6 +12,7 @@ import (
 	"kviz/cluster/apiserver/authn"
 	"kviz/cluster/client"
 	"kviz/cluster/client/throttle"
+	"kviz/cluster/cloud"
 	"kviz/cluster/csi"
 	"kviz/cluster/descheduler"
 	"kviz/cluster/fault"
@@ -43,6 +44,7 @@ type nodes struct {
 	light      bool           // without a kube-proxy
 	scheduler  program.Config // of schedulers in pods
 	loads      *loads         // what pods have to do
+	cloud      *cloud.Cloud   // that the machines are instances of (--cloud-provider=external); else nil
 
 	list []*node
 }
@@ -63,6 +65,7 @@ var (
 // processes on it.
 type node struct {
 	name    string
+	number  int    // from 1
 	podCIDR string // "" while the network plugin has no addresses to hand out
 	link    *fault.Link
 	runtime *runtime.Runtime
@@ -90,13 +93,14 @@ func (ns *nodes) powerOn(t *sim.Task, count int) {
 // already, but where there is a bootstrap token to ask for one.
 func (ns *nodes) add(t *sim.Task, token string) *node {
 	i := len(ns.list) + 1
-	n := &node{name: fmt.Sprintf("node-%d", i), short: map[corev1.NodeConditionType]string{}}
+	n := &node{name: fmt.Sprintf("node-%d", i), number: i, short: map[corev1.NodeConditionType]string{}}
 	if token == "" {
 		n.podCIDR = ns.cidr.node(i).String() // from when the cluster was made
 	}
 	n.link = fault.NewLink(n.name)
 	n.runtime = ns.newRuntime(n)
 	n.net = ns.network.AddNode(n.name, nodeAddress(i), n.podCIDR, n.runtime)
+	ns.makeInstance(n)
 
 	ns.addKubelet(n, token)
 	n.kubelet.begin(t.Causes(), "")
@@ -108,6 +112,13 @@ func (ns *nodes) add(t *sim.Task, token string) *node {
 	}
 	ns.list = append(ns.list, n)
 	return n
+}
+
+// makeInstance has the machine be a new instance of the cloud, if machines are.
+func (ns *nodes) makeInstance(n *node) {
+	if ns.cloud != nil {
+		ns.cloud.MakeInstance(n.name, n.net.Address, n.number)
+	}
 }
 
 // The nodes' addresses begin at 192.168.0.11, after those of the control plane's
@@ -158,7 +169,7 @@ func (ns *nodes) addKubelet(n *node, token string) {
 			return
 		}
 		n.agent = kubelet.Start(p, n.link.Wrap(ns.servers.client(lane, authn.Node(n.name))), n.runtime,
-			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR, PodCIDRGiven: n.setPodCIDR, Storage: ns.storage.Node(n.name)})
+			kubelet.Config{Node: n.name, Address: n.net.Address, PodCIDR: n.podCIDR, PodCIDRGiven: n.setPodCIDR, Storage: ns.storage.Node(n.name), External: ns.cloud != nil})
 		for _, s := range shortages {
 			if message := n.short[s.condition]; message != "" {
 				n.agent.SetPressure(s.condition, message, trace.ID{})

@@ -1,18 +1,32 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 
+	"kviz/cluster/controller/cloudnode"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
 
-// watchReadiness calls become when so many nodes are Ready and may be given pods, or, with tainted, are
-// Ready. It looks at commits as they pass, as a person at the screen would, and asks nobody.
-func watchReadiness(k *sim.Kernel, nodes int, tainted bool, causes []trace.ID, become func(causes []trace.ID)) {
+// lasting are the taints of new nodes that nobody takes off, with what is left out.
+func (cfg Config) lasting() []string {
+	var keys []string
+	if cfg.without(trace.CompKCM) {
+		keys = append(keys, corev1.TaintNodeNotReady)
+	}
+	if cfg.without(trace.CompCCM) {
+		keys = append(keys, cloudnode.Taint)
+	}
+	return keys
+}
+
+// watchReadiness calls become when so many nodes are Ready and may be given pods, as far as taints go
+// that do not last. It looks at commits as they pass, as a person at the screen would, and asks nobody.
+func watchReadiness(k *sim.Kernel, nodes int, lasting []string, causes []trace.ID, become func(causes []trace.ID)) {
 	if nodes == 0 {
 		become(causes)
 		return
@@ -28,7 +42,7 @@ func watchReadiness(k *sim.Kernel, nodes int, tainted bool, causes []trace.ID, b
 			if ch.Value == nil {
 				continue
 			}
-			if n, ok := ch.Value.Value.(*corev1.Node); ok && nodeReady(n, tainted) && !ready[n.Name] {
+			if n, ok := ch.Value.Value.(*corev1.Node); ok && nodeReady(n, lasting) && !ready[n.Name] {
 				ready[n.Name] = true
 				if len(ready) == nodes {
 					id := e.ID
@@ -68,10 +82,10 @@ var noSpace = rpctypes.ErrorDesc(rpctypes.ErrNoSpace)
 
 func isNoSpace(err error) bool { return err != nil && strings.Contains(err.Error(), noSpace) }
 
-// nodeReady reports whether a node is Ready and its not-ready taint is gone, or may stay.
-func nodeReady(n *corev1.Node, tainted bool) bool {
+// nodeReady reports whether a node is Ready, and the taints of a new node are gone, or may stay.
+func nodeReady(n *corev1.Node, lasting []string) bool {
 	for _, t := range n.Spec.Taints {
-		if t.Key == corev1.TaintNodeNotReady && !tainted {
+		if (t.Key == corev1.TaintNodeNotReady || t.Key == cloudnode.Taint) && !slices.Contains(lasting, t.Key) {
 			return false
 		}
 	}

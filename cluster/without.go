@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kviz/cluster/apiserver/authn"
+	"kviz/cluster/controller"
 	"kviz/cluster/nearest"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
@@ -23,10 +24,11 @@ import (
 var replaceable = map[string]string{
 	trace.CompScheduler: "kube-scheduler",
 	trace.CompKCM:       "kube-controller-manager",
+	trace.CompCCM:       controller.CloudLease,
 }
 
 // Replaceable are the names that Config.Without may have.
-func Replaceable() []string { return []string{trace.CompKCM, trace.CompScheduler} }
+func Replaceable() []string { return []string{trace.CompCCM, trace.CompKCM, trace.CompScheduler} }
 
 // CheckWithout says why a cluster cannot be without these components.
 func CheckWithout(names []string) error {
@@ -35,7 +37,7 @@ func CheckWithout(names []string) error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		text := fmt.Sprintf("%q is nothing that kviz can leave out; it can leave out %s", name, strings.Join(known, " and "))
+		text := fmt.Sprintf("%q is nothing that kviz can leave out; it can leave out %s and %s", name, strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
 		if near := nearest.To(strings.TrimPrefix(name, "kube-"), known); near != "" {
 			text += fmt.Sprintf("; did you mean %q?", near)
 		}

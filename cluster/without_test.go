@@ -37,7 +37,7 @@ func TestWithoutControllerManager(t *testing.T) {
 
 func TestWhatCannotBeLeftOut(t *testing.T) {
 	_, err := cluster.Boot(t.Context(), cluster.Config{Bare: true, Without: []string{"kubelet"}})
-	if err == nil || !strings.Contains(err.Error(), `"kubelet" is nothing that kviz can leave out; it can leave out controller-manager and scheduler`) {
+	if err == nil || !strings.Contains(err.Error(), `"kubelet" is nothing that kviz can leave out; it can leave out cloud-controller-manager, controller-manager and scheduler`) {
 		t.Error(err)
 	}
 }

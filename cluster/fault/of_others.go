@@ -92,8 +92,34 @@ var (
 			Name: "start", Repairs: true, Ways: ways(say("Have its API answer again")), Means: "Have its API answer again; what has failed is tried again after its back-off.",
 			do: act(func(c Cloud, why []trace.ID) error { return c.Reachable(true, why) }),
 		},
+		{
+			Name: "fill", Heals: "free", Ways: ways(say("Fill its table of routes: no route to a node's pods can be made")),
+			Means: "Use up the quota of its table of routes (--cloud-provider external): no new route to a node's pods can be made. Those that are there stay.",
+			do:    act(func(c Cloud, why []trace.ID) error { return c.Full(true, why) }),
+		},
+		{
+			Name: "free", Repairs: true, Ways: ways(say("Make room in its table of routes")), Means: "Raise the quota of its table of routes again.",
+			do: act(func(c Cloud, why []trace.ID) error { return c.Full(false, why) }),
+		},
 	}, slowRows("call", "Have each call to its API take so much longer.", "1m",
 		say("Make it slow: a minute more a call", "1m"), ask("Make it slow by …", "how much longer each call takes, such as 30s"), say("Make it as fast as it was"))...)...)
+
+	_ = of(
+		"instance",
+		Row{
+			Name: "shut-down", Heals: "start", do: there(Instance.ShutDown), Ways: ways(say("Shut it down in the cloud: the node stays, with a taint")),
+			Means: "Shut the machine down through the cloud's API: nothing on it runs, and the instance is still there. The node gets the taint node.cloudprovider.kubernetes.io/shutdown once it is not Ready.",
+		},
+		Row{Name: "start", Repairs: true, do: there(Instance.Start), Ways: ways(say("Start it again")), Means: "Start an instance that is shut down."},
+		Row{
+			Name: "delete", Heals: "recreate", do: there(Instance.Delete), Ways: ways(say("Delete it in the cloud: the node goes, too")),
+			Means: "Delete the machine through the cloud's API, with its disk. The node is deleted once it is not Ready.",
+		},
+		Row{
+			Name: "recreate", As: []string{"start"}, Repairs: true, do: act(Instance.Recreate), Ways: ways(say("Make a new instance of its name, with an empty disk")),
+			Means: "Make a new instance of its name, with an empty disk: its kubelet registers the node again. One that is there is deleted first.",
+		},
+	)
 
 	_ = of("pod", Row{
 		Name: "crash", Passing: true, Args: "[CONTAINER]", do: crashPod, Ways: ways(say("Kill its container: the kubelet starts it again")),
@@ -153,4 +179,14 @@ func crashPod(target any, f control.Fault) (Act, error) {
 		return nil, err
 	}
 	return func(why []trace.ID) error { return p.Crash(container, why) }, nil
+}
+
+// there is a fault of an instance that has not been deleted.
+func there(do func(Instance, []trace.ID) error) func(any, control.Fault) (Act, error) {
+	return func(target any, f control.Fault) (Act, error) {
+		if err := target.(Instance).Exists(); err != nil {
+			return nil, err
+		}
+		return act(do)(target, f)
+	}
 }

@@ -161,7 +161,17 @@ type Registry interface {
 // Cloud is the API of the cloud that the machines are in.
 type Cloud interface {
 	Slow
+	Disk // its table of routes
 	Reachable(yes bool, why []trace.ID) error
+}
+
+// Instance is a machine as the cloud has it.
+type Instance interface {
+	Exists() error // an error where it was deleted
+	Start(why []trace.ID) error
+	ShutDown(why []trace.ID) error
+	Delete(why []trace.ID) error
+	Recreate(why []trace.ID) error
 }
 
 // Runtime is a node's container runtime.

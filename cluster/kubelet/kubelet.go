@@ -61,6 +61,10 @@ type Config struct {
 	Labels map[string]string // added to the usual ones
 	Taints []corev1.Taint    // --register-with-taints
 
+	// External leaves the node's addresses, and what else a cloud knows of the machine, to
+	// cloud-controller-manager (--cloud-provider=external).
+	External bool
+
 	// Storage is the storage driver on the node; nil: there is none.
 	Storage NodeService
 

@@ -94,7 +94,7 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	for {
 		node := &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: kl.cfg.Node, Labels: n.labels, Annotations: annotations},
-			Spec:       corev1.NodeSpec{Taints: kl.cfg.Taints},
+			Spec:       corev1.NodeSpec{Taints: kl.cfg.taints()},
 			Status:     n.status(t.Now()),
 		}
 		if kl.cfg.PodCIDR != "" {
@@ -129,6 +129,32 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	// not speak at once.
 	kl.every(statusUpdate, 0.04, func() { n.check("status", trace.ID{}) })
 	kl.every(leaseRenew, 0.04, func() { kl.p.Go("lease", n.renewLease) })
+}
+
+// uninitialized is the taint of a node of which its cloud has not said yet what it is
+// (cloudproviderapi.TaintExternalCloudProvider).
+const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
+
+// taints are those that the node registers with (kubelet_node_status.go initialNode).
+func (cfg *Config) taints() []corev1.Taint {
+	if !cfg.External {
+		return cfg.Taints
+	}
+	return append(slices.Clone(cfg.Taints), corev1.Taint{Key: uninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+}
+
+// addresses are the node's. Those that cloud-controller-manager has written stay; before that
+// nothing but the host name is known (nodestatus/setters.go NodeAddress, without --node-ip).
+func (n *nodeState) addresses() []corev1.NodeAddress {
+	cfg := &n.kl.cfg
+	hostname := corev1.NodeAddress{Type: corev1.NodeHostName, Address: cfg.Node}
+	switch {
+	case !cfg.External:
+		return []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: cfg.Address}, hostname}
+	case len(n.written.Addresses) > 0:
+		return n.written.Addresses
+	}
+	return []corev1.NodeAddress{hostname}
 }
 
 func node(name string, uid types.UID) *corev1.Node {
@@ -181,9 +207,7 @@ func (n *nodeState) status(now time.Time) corev1.NodeStatus {
 	kl := n.kl
 	s := corev1.NodeStatus{
 		Capacity: kl.capacity(), Allocatable: kl.allocatable(),
-		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: kl.cfg.Address}, {Type: corev1.NodeHostName, Address: kl.cfg.Node},
-		},
+		Addresses:        n.addresses(),
 		DaemonEndpoints:  corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 		DeclaredFeatures: declaredFeatures(acts),
 		NodeInfo: corev1.NodeSystemInfo{

@@ -49,6 +49,7 @@ type Network struct {
 
 	resolver  Resolver
 	balancers Balancers
+	routes    Routes
 }
 
 // Node is a node's kernel as far as packets go. It outlives kube-proxy: a
@@ -113,6 +114,16 @@ func (n *Network) Node(name string) *Node { return n.nodes[name] }
 
 // SetResolver sets who resolves names; nil is nobody.
 func (n *Network) SetResolver(r Resolver) { n.resolver = r }
+
+// Routes are a cloud's table of where packets to pods go.
+type Routes interface {
+	// Routed reports whether it leads to a node's pods, which have these addresses.
+	Routed(node, podCIDR string) bool
+}
+
+// SetRoutes sets the table that packets between nodes need to get to pods; nil: the nodes know the
+// way themselves.
+func (n *Network) SetRoutes(r Routes) { n.routes = r }
 
 // Cut cuts the links between a node and its peers (all nodes, if none are
 // named), both ways: packets are lost.

@@ -188,6 +188,10 @@ func (w *walk) route() string {
 	if host {
 		why = fmt.Sprintf("%s is %s", w.p.dst, next.Name)
 	}
+	if r := w.n.routes; r != nil && !host && !r.Routed(next.Name, next.PodCIDR) {
+		w.hop("route", nil, "DROP", why+", but the cloud's table has no route there: the packet is lost")
+		return TimedOut
+	}
 	w.hop("route", nil, "via "+next.Address, why)
 	link := pair(w.where.Name, next.Name)
 	if !w.n.linked(w.where, next) {

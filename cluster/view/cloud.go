@@ -11,7 +11,8 @@ import (
 	"kviz/cluster/trace"
 )
 
-// CloudCall is the cloud's newest answer about the load balancer of a Service.
+// CloudCall is the cloud's newest answer about the load balancer of a Service, or about the instance
+// or the route of a node.
 type CloudCall struct {
 	gen
 	trace.CloudCall
@@ -21,26 +22,46 @@ type CloudCall struct {
 
 func (c *CloudCall) seal() {}
 
-// CloudCalls are the cloud's newest answers, one for each Service, by the Service's key.
+// CloudCalls are the cloud's newest answers, one for each Service and node.
 func (s *State) CloudCalls() []*CloudCall { return s.cloud.values() }
 
 // CloudCall is the cloud's newest answer about a Service; nil if it was never asked.
 func (s *State) CloudCall(service string) *CloudCall { c, _ := s.cloud.get(service); return c }
 
+// About is what an answer is about: "default/web", "node-2", or "" for the routes of all nodes.
+func (c *CloudCall) About() string { return c.Service + c.Node }
+
+// cloudNode is the cloud's newest answer about a node; nil if it was never asked.
+func (s *State) cloudNode(name string) *CloudCall { c, _ := s.cloud.get("node " + name); return c }
+
 func init() {
 	on(trace.CloudCalled, func(b *Builder, e *trace.Event, p *trace.CloudCall) {
-		c := edit(b, b.s.cloud, p.Service)
+		key := p.Service
+		if key == "" {
+			key = "node " + p.Node // no namespace has a space in its name
+		}
+		c := edit(b, b.s.cloud, key)
 		c.CloudCall, c.Event, c.At = *p, e.ID, e.At
 	})
 	say(trace.CloudCalled, func(_ *trace.Event, p *trace.CloudCall) string {
+		about := strings.TrimSpace(p.Service + p.Node + tail(" ", p.Route))
 		if p.Error != "" {
-			return fmt.Sprintf("the cloud fails %s of %s after %s: %s", p.Call, p.Service, took(p.Took), p.Error)
+			return fmt.Sprintf("the cloud fails %s%s after %s: %s", p.Call, tail(" of ", about), took(p.Took), p.Error)
 		}
 		does := map[string]string{
 			"GetLoadBalancer": "says of the load balancer of", "EnsureLoadBalancer": "has a load balancer for",
 			"UpdateLoadBalancer": "has given other nodes to the load balancer of", "EnsureLoadBalancerDeleted": "has deleted the load balancer of",
+			"CreateRoute": "has a route to", "DeleteRoute": "has deleted a route to",
 		}[p.Call]
-		return fmt.Sprintf("the cloud %s %s%s", orElse(does, "answers about"), p.Service, tail(": ", p.Result))
+		switch p.Call {
+		case "InstanceMetadata":
+			return fmt.Sprintf("the cloud says what the machine of %s is%s", about, tail(": ", p.Result))
+		case "InstanceExists", "InstanceShutdown":
+			return fmt.Sprintf("the cloud says of the machine of %s%s", about, tail(": ", p.Result))
+		case "ListRoutes":
+			return "the cloud lists its routes" + tail(": ", p.Result)
+		}
+		return fmt.Sprintf("the cloud %s %s%s", orElse(does, "answers about"), about, tail(": ", p.Result))
 	})
 }
 
@@ -50,7 +71,14 @@ const (
 	cloudLease        = "cloud-controller-manager"
 )
 
-var ofCloud = []string{serviceController, "cloud-node-controller", "cloud-node-lifecycle-controller", "node-route-controller"}
+// Those that nodes of kubelets with --cloud-provider=external need.
+const (
+	cloudNodeController      = "cloud-node-controller"
+	cloudLifecycleController = "cloud-node-lifecycle-controller"
+	routeController          = "node-route-controller"
+)
+
+var ofCloud = []string{serviceController, cloudNodeController, cloudLifecycleController, routeController}
 
 // Manager is the process that a controller is a part of: the controller manager, or
 // cloud-controller-manager.

@@ -44,6 +44,7 @@ var answered = []func(*State, *Object) *Reason{
 	(*State).claimOfSet,
 	(*State).volumePhase,
 	(*State).withoutBalancer,
+	(*State).ofCloudMachine,
 	(*State).volumeAttachment,
 	(*State).claimDevices,
 	(*State).deviceTaintRule,

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +15,7 @@ func (s *State) stopped(o *Object) *Reason {
 	var a *Reason
 	for _, name := range attendants(o) {
 		st := s.Standing(name)
-		if len(s.FaultsOn("controller/"+name)) == 0 || name == serviceController && s.withoutBalancer(o) != nil { // which tells
+		if len(s.FaultsOn("controller/"+name)) == 0 || name == serviceController && s.withoutBalancer(o) != nil || slices.Contains(ofCloud, name) && s.ofCloudMachine(o) != nil { // which tells
 			continue
 		}
 		says := fmt.Sprintf("The %s %s: %s waits for it%s", name, st.Why, o.Ref, unseen(o))

@@ -88,6 +88,7 @@ func (s *State) Attendants(ref trace.Ref) []string {
 // attendants are the controllers that have something to do with an object as it is.
 func attendants(o *Object) []string {
 	names := attending[o.Resource]
+	names = append(names[:len(names):len(names)], ofMachine(o)...)
 	switch {
 	case unranged(o):
 		names = append(names[:len(names):len(names)], "node-ipam-controller")

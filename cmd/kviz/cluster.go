@@ -42,6 +42,7 @@ type shape struct {
 	sched   string
 	without []string
 	why     bool
+	cloud   string
 }
 
 // What a command's clusters have as virtual time 0 unless --epoch says otherwise.
@@ -66,7 +67,8 @@ func (s *shape) register(f *pflag.FlagSet, speed, epoch string) {
 	f.Float32Var(&s.qps, "kube-api-qps", 0, "requests a second of each controller's client and the scheduler's (0: 20 and 50; -1: no limit)")
 	f.IntVar(&s.burst, "kube-api-burst", 0, "requests that such a client may send at once after a rest (0: 30 and 100)")
 	f.StringVar(&s.sched, "scheduler-config", "", "kube-scheduler's configuration, a KubeSchedulerConfiguration in a `FILE`")
-	f.StringSliceVar(&s.without, "without", nil, "`COMPONENTS` not to start, so that programs of yours can take their places: scheduler, controller-manager")
+	f.StringSliceVar(&s.without, "without", nil, "`COMPONENTS` not to start, so that programs of yours can take their places: scheduler, controller-manager, cloud-controller-manager")
+	f.StringVar(&s.cloud, "cloud-provider", "", "external: each node waits until cloud-controller-manager has initialized it (kviz help cloud)")
 	f.BoolVar(&s.why, "experimental-why-annotation", false, "annotate pods that fit nowhere with what would have to change (kviz help scheduler)")
 	f.StringVar(&s.dataDir, "data-dir", "", "where the members keep their logs; a later run goes on from them (default: a temporary directory)")
 	f.StringVar(&s.epoch, "epoch", epoch, "the cluster's date when its time begins: now, or a time as 2026-01-01T00:00:00Z")
@@ -122,6 +124,10 @@ func (s *shape) config(demand bool) (cluster.Config, error) {
 	if err := s.leaveOut(&cfg); err != nil {
 		return cfg, err
 	}
+	if s.cloud != "" && s.cloud != "external" {
+		return cfg, &usageError{text: fmt.Sprintf("--cloud-provider %q: want external, as kubelets have it; without it the machines are no cloud's", s.cloud)}
+	}
+	cfg.External = s.cloud == "external"
 	if s.nodes == 0 {
 		cfg.Nodes = -1
 	}

@@ -22,8 +22,9 @@ by its owner only). kviz env, in another terminal, prints the environment variab
 With --etcd-port etcdctl reaches the store's members, over TLS with client certificates (kviz etcdctl finds them).
 Containers are simulated: kubectl logs, exec, attach and port-forward reach them, and they speak HTTP.
 With --without scheduler kviz starts none, and a kube-scheduler or one that you wrote can take its place, with the
-kubeconfig scheduler.conf that is written beside the other one; likewise --without controller-manager.`,
-		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes\nkviz serve --without scheduler --kubeconfig admin.conf\nkube-scheduler --kubeconfig=scheduler.conf",
+kubeconfig scheduler.conf that is written beside the other one; likewise --without controller-manager
+and cloud-controller-manager. With --cloud-provider external the machines are instances of a cloud (kviz help cloud).`,
+		example: "kviz serve --port 6443\neval \"$(kviz env)\"; kubectl get nodes\nkviz serve --without scheduler --kubeconfig admin.conf\nkube-scheduler --kubeconfig=scheduler.conf\nkviz serve --cloud-provider external",
 		flags: func(f *pflag.FlagSet) {
 			s.register(f, "1", liveEpoch)
 			e.register(f)

@@ -5,6 +5,7 @@
 package belief
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -42,9 +43,9 @@ func OfNode(s *view.State, name string) Sides {
 	default:
 		b.Said, b.SaidWord = scene.Unheard, "Unknown: it does not report"
 	}
-	for _, f := range s.FaultsOn("node/" + name) {
+	for _, f := range slices.Concat(s.FaultsOn("node/"+name), s.FaultsOn("instance/"+name)) {
 		switch f.Fault.Fault {
-		case "stop", "crash":
+		case "stop", "crash", "shut-down", "delete":
 			b.Is, b.Since, b.IsWord = scene.Off, f.Since, "off since "+clock(f.Since)
 		case "cut":
 			b.Cut = true

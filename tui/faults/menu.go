@@ -54,7 +54,7 @@ func (m Menu) Targets(intro string) overlay.Overlay {
 		{"The store", []string{"store", "member"}},
 		{"The control plane", []string{"apiserver", "balancer", "controller-manager", "cloud-controller-manager", "scheduler", "dns", "audit"}},
 		{"Storage", []string{"csi-driver", "csi-provisioner", "csi-attacher", "csi-resizer"}},
-		{"Outside", []string{"cloud", "registry", "oidc", "kms", "webhook"}},
+		{"Outside", []string{"cloud", "instance", "registry", "oidc", "kms", "webhook"}},
 		{"Nodes", []string{"node", "kubelet", "proxy", "runtime"}},
 		{"Pods", []string{"pod"}},
 		{"Watches at the store", []string{"watch"}},

@@ -42,6 +42,8 @@ func Target(target string) string {
 		return "the disk of the API server's audit log"
 	case "registry":
 		return "the image registry"
+	case "instance":
+		return name + " as the cloud has it"
 	case "csi-driver":
 		return "the storage driver"
 	case "csi-provisioner", "csi-attacher", "csi-resizer":

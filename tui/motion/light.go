@@ -151,7 +151,7 @@ func target(name string, s *view.State) string {
 	switch kind {
 	case "store", "registry", "kms", "oidc", "cloud":
 		return kind
-	case "node":
+	case "node", "instance":
 		return "node/" + instance
 	case "webhook":
 		return name

@@ -174,9 +174,9 @@ func podHeld(s *view.State, pod *corev1.Pod) string {
 	case node == "":
 		return unplaced(s, pod.Namespace+"/"+pod.Name)
 	}
-	for _, f := range s.FaultsOn("node/" + node) {
+	for _, f := range slices.Concat(s.FaultsOn("node/"+node), s.FaultsOn("instance/"+node)) {
 		switch f.Fault.Fault {
-		case "stop", "crash":
+		case "stop", "crash", "shut-down", "delete":
 			return node + " is off"
 		case "cut":
 			return node + " is cut off"

@@ -43,7 +43,10 @@ func faultVerb(ctx context.Context, inv *use, args []string) int {
 		args[1] = "member/" + leader
 	}
 	if targets := m.Targets(); !slices.Contains(targets, args[1]) {
-		kind, _, _ := strings.Cut(args[1], "/")
+		kind, name, _ := strings.Cut(args[1], "/")
+		if lacks := inv.latest().Lacks(view.Manager(name)); kind == "controller" && lacks != "" {
+			return inv.did(errors.New(lacks))
+		}
 		others := slices.ContainsFunc(targets, func(t string) bool { return strings.HasPrefix(t, kind+"/") })
 		meant := shortController(targets, args[1])
 		if meant == "" && !others {

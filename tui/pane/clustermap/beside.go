@@ -94,7 +94,7 @@ func (p *picture) besides() {
 
 // cloudWords is what the cloud has done last.
 func cloudWords(s *view.State) string {
-	said := "The cloud that the machines are in, which makes load balancers."
+	said := "The cloud that the machines are in, which makes load balancers and routes."
 	var last *view.CloudCall
 	for _, c := range s.CloudCalls() {
 		if last == nil || c.At > last.At {
@@ -105,9 +105,9 @@ func cloudWords(s *view.State) string {
 	case last == nil:
 		return said
 	case last.Error != "":
-		return said + " Its last answer, about " + last.Service + ": " + last.Error + "."
+		return said + " Its last answer, about " + last.About() + ": " + last.Error + "."
 	}
-	return said + " Its last answer, about " + last.Service + ": " + last.Result + "."
+	return said + " Its last answer, about " + last.About() + ": " + last.Result + "."
 }
 
 // another is one of them: whether it is sound, and its name.
