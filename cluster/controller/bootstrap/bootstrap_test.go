@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,5 +68,38 @@ func TestSignatureIsUpstreams(t *testing.T) {
 	got := signature("Hello from the other side. I must have called a thousand times.", "joshua", "my voice is my passcode")
 	if want := "eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..VShe2taLd-YTrmWuRkcL_8QTNDHYxQIEBsAYYiIj1_8"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A signature is made once for a token and what there is to sign, and of a long cluster-info beside the rest
+// of the cluster: others go on meanwhile.
+func TestSignaturesAreMadeOnce(t *testing.T) {
+	long := strings.Repeat("x", longContent)
+	var known int
+	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
+		c := b.Client()
+		p := b.Kernel.NewProcess(trace.Lane{Component: trace.CompKCM})
+		f := informer.NewFactory(p, p.Lane, c)
+		s := NewSigner(reconcile.NewEnv(p, SignerName, SignerName, c, f, 1))
+		s.Start()
+		f.Start()
+		clienttest.Must(client.Create(t, c, client.ConfigMaps, metav1.NamespacePublic, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespacePublic, Name: clusterInfo}, Data: map[string]string{keyConfig: long},
+		}))
+		for _, id := range []string{"first1", "second", "third1"} {
+			clienttest.Must(client.Create(t, c, client.Secrets, metav1.NamespaceSystem, token(id, nil)))
+		}
+		t.Sleep(time.Minute)
+		mark := s.made["first1"]
+		mark.signature = "kept"
+		s.made["first1"] = mark
+		clienttest.Must(client.Create(t, c, client.Secrets, metav1.NamespaceSystem, token("fourth", nil)))
+		t.Sleep(time.Minute)
+		known = len(s.made)
+	})
+	data := b.Object(client.ConfigMaps, metav1.NamespacePublic, clusterInfo).(*corev1.ConfigMap).Data
+	if data[signaturePrefix+"first1"] != "kept" || data[signaturePrefix+"fourth"] != signature(long, "fourth", "f395accd246ae52d") || known != 4 {
+		delete(data, keyConfig)
+		t.Errorf("cluster-info has %v, and %d signatures are known", data, known)
 	}
 }

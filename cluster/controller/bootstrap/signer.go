@@ -31,7 +31,11 @@ type Signer struct {
 	*reconcile.Env
 	secrets, configs *informer.Informer
 	loop             *reconcile.Loop
+	made             map[string]signed // by the token's id: of the last look
 }
+
+// signed is a signature, and what it was made of.
+type signed struct{ content, secret, signature string }
 
 // NewSigner makes the controller; Start starts it.
 func NewSigner(env *reconcile.Env) *Signer {
@@ -84,15 +88,29 @@ func (c *Signer) sync(run *reconcile.Run) error {
 	}
 	tokens := c.secrets.ListNamespace(metav1.NamespaceSystem)
 	run.Look(len(tokens))
-	signed, fresh := 0, 0
+	wanted := map[string]signed{}
+	var missing []string
 	for _, obj := range tokens {
 		id, secret, ok := forSigning(obj.(*corev1.Secret), run.T.Now())
 		key := signaturePrefix + id
 		if _, again := next.Data[key]; !ok || again {
 			continue
 		}
-		next.Data[key] = signature(content, id, secret)
-		if signed++; next.Data[key] != is.Data[key] {
+		w := signed{content: content, secret: secret}
+		if had := c.made[id]; had.secret == secret && had.content == content {
+			w = had
+		} else {
+			missing = append(missing, id)
+		}
+		wanted[id] = w
+		next.Data[key] = ""
+	}
+	c.sign(run.T, wanted, missing)
+	c.made = wanted
+	fresh := 0
+	for id, w := range wanted {
+		key := signaturePrefix + id
+		if next.Data[key] = w.signature; w.signature != is.Data[key] {
 			fresh++
 		}
 		delete(had, key)
@@ -100,13 +118,40 @@ func (c *Signer) sync(run *reconcile.Run) error {
 	if fresh == 0 && len(had) == 0 {
 		return nil
 	}
-	run.Act("update", client.RefOf(is), signed, nil, "%d tokens may sign %s: write %d signatures that are new, take %d away whose token has gone or signs no more", signed, clusterInfo, fresh, len(had))
+	run.Act("update", client.RefOf(is), len(wanted), nil, "%d tokens may sign %s: write %d signatures that are new, take %d away whose token has gone or signs no more", len(wanted), clusterInfo, fresh, len(had))
 	_, err := client.Update(run.T, c.Client, client.ConfigMaps, is.Namespace, next)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // it comes back here when the cache has what is there
 	}
 	return err
 }
+
+// longContent is from how many bytes on a cluster-info is signed beside the rest of the cluster, which would have to
+// wait for a megabyte and hundreds of tokens.
+const longContent = 64 << 10
+
+// sign makes the signatures that are missing.
+func (c *Signer) sign(t *sim.Task, wanted map[string]signed, missing []string) {
+	if len(missing) == 0 {
+		return
+	}
+	size := len(wanted[missing[0]].content)
+	do := func() {
+		for _, id := range missing {
+			w := wanted[id]
+			w.signature = signature(w.content, id, w.secret)
+			wanted[id] = w
+		}
+	}
+	if size < longContent {
+		do()
+		return
+	}
+	t.Offload("signing "+clusterInfo, time.Duration(len(missing)*size)*perByte, 0, do)
+}
+
+// perByte is how long it takes to sign a byte.
+const perByte = 4 * time.Nanosecond
 
 // forSigning is what a Secret signs with, if it may (validateSecretForSigning).
 func forSigning(s *corev1.Secret, now time.Time) (id, secret string, ok bool) {
