@@ -134,7 +134,7 @@ func (f *loadFlags) figures(p *trace.Load) error {
 // target reads deployment/web, in kubectl's words.
 func (f *loadFlags) target(text string) (trace.Ref, error) {
 	name := parseName(text, f.namespace)
-	if name.name == "" {
+	if name.name == "" || name.written == "" {
 		return trace.Ref{}, fmt.Errorf("want a target such as pod/web-1 or deployment/web, not %q", text)
 	}
 	for _, resource := range name.could {
