@@ -69,7 +69,6 @@ var Fields = []Row{
 	{What: "EmptyDirVolumeSource.medium", So: "files have the same room on any medium"},
 	{What: "EmptyDirVolumeSource.mode", So: "files have no mode"},
 	{What: "EmptyDirVolumeSource.sizeLimit", So: "a pod that writes more is not evicted"},
-	{What: "HostPathVolumeSource.type", So: "a folder that is not there is made, and holds what pods of the node have written", Unless: []string{"", "DirectoryOrCreate"}},
 	{What: "KeyToPath.mode", So: "files have no mode", Unless: []string{"420"}},
 	{What: "KeyToPath.user", So: "files have no owner"},
 	{What: "ProjectedVolumeSource.defaultMode", So: "files have no mode", Unless: []string{"420"}},

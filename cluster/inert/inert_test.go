@@ -120,7 +120,7 @@ kubelet
 	ExecAction: command
 	GRPCAction: port
 	HTTPGetAction: path port host scheme
-	HostPathVolumeSource: path
+	HostPathVolumeSource: path type
 	KeyToPath: key path
 	Lifecycle: postStart preStop
 	LifecycleHandler: exec httpGet sleep

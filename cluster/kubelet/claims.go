@@ -157,6 +157,12 @@ func (w *worker) mountClaims(t *sim.Task) error {
 				w.kl.event(t, w.pod, corev1.EventTypeWarning, "FailedMount", "MountVolume.NodeAffinity check failed for volume %q : %v", c.pv.Name, err)
 				return err
 			}
+			if v := c.pv.Spec.HostPath; v != nil {
+				if err := w.hostPath(v); err != nil {
+					w.kl.event(t, w.pod, corev1.EventTypeWarning, "FailedMount", "MountVolume.SetUp failed for volume %q : %v", c.pv.Name, err)
+					return err
+				}
+			}
 			continue
 		}
 		if err := w.mountClaim(t, c, until); err != nil {

@@ -174,6 +174,8 @@ func (w *worker) volumeFiles(t *sim.Task, v *corev1.Volume) ([]payload, error) {
 	var part payload
 	var err error
 	switch {
+	case v.HostPath != nil && !w.mounted && isMounted(w.pod, v.Name):
+		return nil, w.hostPath(v.HostPath)
 	case v.ConfigMap != nil:
 		part, err = w.configMapFiles(t, v.ConfigMap.Name, v.ConfigMap.Items, v.ConfigMap.Optional)
 	case v.Secret != nil:
@@ -189,6 +191,15 @@ func (w *worker) volumeFiles(t *sim.Task, v *corev1.Volume) ([]payload, error) {
 		return nil, err
 	}
 	return []payload{part}, nil
+}
+
+// hostPath finds a path of the node's (pkg/volume/hostpath SetUpAt).
+func (w *worker) hostPath(v *corev1.HostPathVolumeSource) error {
+	typ := corev1.HostPathUnset
+	if v.Type != nil {
+		typ = *v.Type
+	}
+	return w.kl.rt.HostPath(v.Path, typ)
 }
 
 func (w *worker) configMapFiles(t *sim.Task, name string, items []corev1.KeyToPath, optional *bool) (payload, error) {

@@ -74,6 +74,7 @@ type Runtime struct {
 	volumes    map[string]map[string]map[string]string // files, by pod UID, volume and path
 	empty      map[string]map[string]*folder.Folder    // volumes that containers write to, by pod UID and name
 	host       *folder.Folder                          // the node's own disk, as far as pods have written to it
+	made       map[string]bool                         // folders that pods have made on it
 
 	changed func(podUID string, cause trace.ID)
 	loads   Loads
@@ -106,6 +107,7 @@ func New(k *sim.Kernel, reg *registry.Registry, cfg Config) *Runtime {
 		volumes:    map[string]map[string]map[string]string{},
 		empty:      map[string]map[string]*folder.Folder{},
 		host:       folder.New(),
+		made:       map[string]bool{},
 	}
 	r.cni = newCNI(cfg.PodCIDR)
 	r.preload()
