@@ -3,6 +3,7 @@ package kubelet
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +15,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 
 	"kviz/cluster/client"
 	"kviz/cluster/csi"
 	"kviz/cluster/runtime"
 	"kviz/cluster/sim"
+	"kviz/cluster/simulated"
 	"kviz/cluster/trace"
 )
+
+var _ = simulated.Say(simulated.Statement{
+	Area: simulated.Nodes, How: simulated.Simplified,
+	What: "a kubelet sees the first extended resource that somebody writes into its Node's capacity with its next report, within five minutes, and makes it allocatable; later changes it sees within ten seconds, as upstream sees all",
+	Seen: "kubectl describe node",
+})
 
 // Upstream's periods (pkg/kubelet/apis/config/v1beta1/defaults.go).
 const (
@@ -50,6 +59,7 @@ type nodeState struct {
 	runtimeOK  time.Duration                       // when the runtime answered last
 	lease      *coordv1.Lease
 	labels     map[string]string
+	extended   corev1.ResourceList // resources of the node that others know of
 }
 
 func (n *nodeState) init(kl *Kubelet) {
@@ -106,6 +116,7 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 		}
 		if err == nil {
 			n.uid, n.registered, n.written = made.UID, true, made.Status
+			n.look(made)
 			break
 		}
 		t.Sleep(delay)
@@ -225,6 +236,8 @@ func (n *nodeState) status(now time.Time) corev1.NodeStatus {
 	}
 	s.Conditions = n.conditions(now)
 	s.VolumesInUse = kl.volumes.inUse()
+	maps.Copy(s.Capacity, n.extended)
+	maps.Copy(s.Allocatable, n.extended)
 	return s
 }
 
@@ -306,7 +319,7 @@ func (n *nodeState) report(t *sim.Task, what string) {
 // After a silence it looks first at what the Node says: the node lifecycle controller
 // may have made it Unknown (upstream looks every time, in the watch cache).
 func (n *nodeState) update(t *sim.Task, what string) {
-	if n.silent {
+	if n.silent || len(n.extended) > 0 {
 		if len(t.Causes()) == 0 {
 			t.SetCauses(n.kl.p.Began()) // as what it does by the clock
 		}
@@ -316,6 +329,7 @@ func (n *nodeState) update(t *sim.Task, what string) {
 			return
 		}
 		n.written, n.silent = seen.Status, false
+		n.look(seen)
 	}
 	s := n.status(t.Now())
 	changed := n.reported == 0 || !sameNodeStatus(&n.written, &s)
@@ -336,9 +350,13 @@ func (n *nodeState) update(t *sim.Task, what string) {
 	n.tellPressure(t, s.Conditions)
 	id := t.Emit(trace.Event{Kind: trace.NodeStatus, Object: client.RefOf(node(n.kl.cfg.Node, n.uid)), Payload: report(n.kl.cfg.Node, s.Conditions, ready.Message)})
 	t.SetCauses(id)
-	if _, err := n.kl.beat.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status"); err != nil {
+	answer, err := n.kl.beat.Patch(t, client.Nodes, "", n.kl.cfg.Node, types.StrategicMergePatchType, patch, "status")
+	if err != nil {
 		n.lost(err)
 		return
+	}
+	if seen, ok := answer.(*corev1.Node); ok && n.look(seen) {
+		n.again, n.cause = true, id
 	}
 	n.written, n.reported = s, max(t.Elapsed(), 1)
 	n.kl.volumes.reported(s.VolumesInUse)
@@ -350,6 +368,23 @@ func (n *nodeState) update(t *sim.Task, what string) {
 		}
 		n.ready = ready.Status
 	}
+}
+
+// look notes the extended resources that somebody has written into the Node's capacity; it reports whether
+// they are others than before.
+func (n *nodeState) look(node *corev1.Node) bool {
+	var extended corev1.ResourceList
+	for name, amount := range node.Status.Capacity {
+		if v1helper.IsExtendedResourceName(name) {
+			if extended == nil {
+				extended = corev1.ResourceList{}
+			}
+			extended[name] = amount
+		}
+	}
+	changed := !equality.Semantic.DeepEqual(n.extended, extended)
+	n.extended = extended
+	return changed
 }
 
 // lost notes that the API server was not told.
@@ -398,7 +433,7 @@ func report(name string, cs []corev1.NodeCondition, note string) *trace.NodeRepo
 // sameNodeStatus compares all but the heartbeats.
 func sameNodeStatus(a, b *corev1.NodeStatus) bool {
 	return sameConditions(a.Conditions, b.Conditions) && equality.Semantic.DeepEqual(a.Images, b.Images) &&
-		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) && slices.Equal(a.VolumesInUse, b.VolumesInUse) && equality.Semantic.DeepEqual(a.Addresses, b.Addresses)
+		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) && equality.Semantic.DeepEqual(a.Allocatable, b.Allocatable) && slices.Equal(a.VolumesInUse, b.VolumesInUse) && equality.Semantic.DeepEqual(a.Addresses, b.Addresses)
 }
 
 func onlyImages(a, b *corev1.NodeStatus) bool { return sameConditions(a.Conditions, b.Conditions) }
@@ -425,8 +460,20 @@ func nodePatch(old, s *corev1.NodeStatus) []byte {
 	if !equality.Semantic.DeepEqual(old.Images, s.Images) {
 		d["images"] = s.Images
 	}
-	if !equality.Semantic.DeepEqual(old.Capacity, s.Capacity) {
-		d["capacity"], d["allocatable"] = s.Capacity, s.Allocatable
+	if !equality.Semantic.DeepEqual(old.Capacity, s.Capacity) || !equality.Semantic.DeepEqual(old.Allocatable, s.Allocatable) {
+		capacity, allocatable := map[corev1.ResourceName]any{}, map[corev1.ResourceName]any{}
+		for name, amount := range s.Capacity {
+			if !v1helper.IsExtendedResourceName(name) { // those are others' to write
+				capacity[name] = amount
+			}
+		}
+		for name := range old.Allocatable {
+			allocatable[name] = nil
+		}
+		for name, amount := range s.Allocatable {
+			allocatable[name] = amount
+		}
+		d["capacity"], d["allocatable"] = capacity, allocatable
 	}
 	if !equality.Semantic.DeepEqual(old.Addresses, s.Addresses) {
 		d["addresses"] = s.Addresses
