@@ -153,7 +153,6 @@ var leftOut = []struct{ specs, reason string }{
 	{"ServiceAccounts should mount projected service account token", "reads what a container printed, and waits for its end"},
 	{"[sig-auth] Projected PodCertificate", "certificates of pods are not simulated"},
 	{"[FeatureGate:GenericWorkload]", "the feature gate GenericWorkload is off by default: there is no API for workloads and pod groups"},
-	{"SchedulerPredicates validates pod overhead", "an extended resource that a program writes into a node's capacity is not copied into what is allocatable: the kubelet here does not read its Node"},
 	{"StatefulSet Deploy clustered applications", "runs the programs of databases, which are not simulated: their pods are never ready"},
 	{"DaemonRestart", "restarts a program of a node through the shell of its machine, over SSH"},
 	{"[Provider:gce]", "needs a cloud"},
