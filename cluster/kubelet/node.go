@@ -142,7 +142,7 @@ func (kl *Kubelet) registerNode(t *sim.Task) {
 	kl.every(leaseRenew, 0.04, func() { kl.p.Go("lease", n.renewLease) })
 }
 
-// uninitialized is the taint of a node of which its cloud has not said yet what it is
+// uninitialized is the taint of a node until its cloud has said what it is
 // (cloudproviderapi.TaintExternalCloudProvider).
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 

@@ -116,7 +116,7 @@ func (c *Controller) metadata(t *sim.Task, node *corev1.Node) (*cloudprovider.Me
 // (k8sNamespaceRegex).
 var kubernetes = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io/`)
 
-// changes is what is to become of a node, and what of it to say
+// changes is how a node changes with what the cloud says, and the same in words
 // (getNodeModifiersFromCloudProvider).
 func changes(node *corev1.Node, m *cloudprovider.Metadata) (change func(*corev1.Node), says string, err error) {
 	if _, err := addressesOf(node, m.Addresses); err != nil {
@@ -184,7 +184,7 @@ func (c *Controller) reconcileLabels(run *reconcile.Run, node *corev1.Node) erro
 	var says []string
 	for _, l := range twice {
 		if v, ok := set[l.now]; ok {
-			says = append(says, fmt.Sprintf("%s is %s, and %s is to be the same", l.old, orNothing(v), l.now))
+			says = append(says, fmt.Sprintf("%s is %s, and %s has to be the same", l.old, orNothing(v), l.now))
 		}
 	}
 	run.Act("patch", client.RefOf(node), nil, nil, "Of node %s, %s", node.Name, strings.Join(says, "; "))

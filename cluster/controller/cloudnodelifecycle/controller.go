@@ -10,13 +10,13 @@
 //	         asks nothing, but of node-2 it asks the cloud whether its instance exists
 //	         it does not: the Event DeletingNode is written, and the node deleted
 //
-// The pods of a node that is gone are deleted by the pod garbage collector, and made anew
-// elsewhere by their controllers, without the 300 s that they would have waited for an
+// The pods of a node that is gone are deleted by the pod garbage collector, and made
+// again elsewhere by their controllers, without the 300 s that they would have waited for an
 // unreachable node. Had the machine only been shut down, the node would have got the taint
 // node.cloudprovider.kubernetes.io/shutdown:NoSchedule, until it is Ready again.
 //
 // Mirrors k8s.io/cloud-provider/controllers/nodelifecycle. Simplified: upstream goes through
-// all nodes in one loop; here each node about which something is to be asked or done is a key
+// all nodes in one loop; here each node that the cloud has to be asked about, or that has to change, is a key
 // of a queue. Start reading at sync.go.
 package cloudnodelifecycle
 

@@ -22,7 +22,7 @@ import (
 // most is how many calls for routes are under way at a time (maxConcurrentRouteOperations).
 const most = 200
 
-// wanted is a route that a node shall have: there is one, or it is to be made.
+// wanted is a route that a node needs: it is there, or has to be made.
 type wanted struct {
 	node  *corev1.Node
 	cidr  string
@@ -61,7 +61,7 @@ func (c *Controller) reconcile(run *reconcile.Run, nodes []*corev1.Node, routes 
 			missing = append(missing, w)
 		}
 	}
-	// Upstream has a goroutine for each, of which so many call the cloud at a time.
+	// Upstream has a goroutine for each; so many call the cloud at a time.
 	stay := make([]error, len(gone))
 	each(c, run, "route", len(gone)+len(missing), func(run *reconcile.Run, i int) {
 		if i < len(gone) {
@@ -78,7 +78,7 @@ func (c *Controller) reconcile(run *reconcile.Run, nodes []*corev1.Node, routes 
 	}
 }
 
-// each does what is to be done n times, so many at a time.
+// each calls do n times, so many at a time.
 func each(c *Controller, run *reconcile.Run, what string, n int, do func(run *reconcile.Run, i int)) {
 	if n == 0 {
 		return
@@ -92,7 +92,7 @@ func each(c *Controller, run *reconcile.Run, what string, n int, do func(run *re
 	})
 }
 
-// wants are the routes that there are to be, in the order of the nodes, and the same by node.
+// wants are the routes that the nodes need, in the order of the nodes, and the same by node.
 func (c *Controller) wants(nodes []*corev1.Node, routes []cloudprovider.Route) (all []*wanted, byNode map[string][]*wanted) {
 	there := make(map[[2]string]bool, len(routes))
 	for _, r := range routes {
