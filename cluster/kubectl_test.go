@@ -79,7 +79,7 @@ func TestDrainEvictsAllPodsAtOnce(t *testing.T) {
 	steady.Bubble(t, func(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: 1, Bare: true})
 		var out bytes.Buffer
-		c.Console().RunScript(t.Context(), "drain", `
+		c.Console().RunScript(t.Context(), "drain", "cd "+t.TempDir()+`
 kubectl create deployment web --image=nginx:1.27 --replicas=9 >/dev/null; kubectl rollout status deployment/web --timeout=1m >/dev/null
 kubectl drain node-1
 kubectl drain node-2 >second &
