@@ -57,6 +57,8 @@ func (c *population) volumes(f *pane.Frame) []*view.VolumeStanding {
 		switch {
 		case (a.Claim == "") != (b.Claim == ""): // those that no claim has stand last
 			return strings.Compare(b.Claim, a.Claim)
+		case (len(a.Pods) == 0) != (len(b.Pods) == 0): // and before them those that no pod uses
+			return len(b.Pods) - len(a.Pods)
 		case x.Namespace() != y.Namespace():
 			return strings.Compare(x.Namespace(), y.Namespace())
 		case natural(x.Name(), y.Name()):
