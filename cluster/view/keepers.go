@@ -53,18 +53,24 @@ const customResources = "customresourcecleanup.apiextensions.k8s.io"
 
 // takers says who takes the finalizers off that Kubernetes itself puts on, and when.
 var takers = map[string]string{
-	metav1.FinalizerDeleteDependents:              "garbage collector, when no dependent that blocks is left",
-	metav1.FinalizerOrphanDependents:              "garbage collector, when no dependent names it any more",
-	"kubernetes":                                  "the namespace controller, when nothing is left in the namespace",
-	"kubernetes.io/pvc-protection":                "its protection controller, when no pod uses the claim",
-	"kubernetes.io/pv-protection":                 "its protection controller, when no claim is bound to it",
-	"batch.kubernetes.io/job-tracking":            "the job controller, when it has counted the pod",
-	"service.kubernetes.io/load-balancer-cleanup": "the service controller, when the load balancer is gone",
-	customResources:                               "the API server, when every custom object is gone",
+	metav1.FinalizerDeleteDependents:                      "garbage collector, when no dependent that blocks is left",
+	metav1.FinalizerOrphanDependents:                      "garbage collector, when no dependent names it any more",
+	"kubernetes":                                          "the namespace controller, when nothing is left in the namespace",
+	"kubernetes.io/pvc-protection":                        "its protection controller, when no pod uses the claim",
+	"kubernetes.io/pv-protection":                         "its protection controller, when no claim is bound to it",
+	"batch.kubernetes.io/job-tracking":                    "the job controller, when it has counted the pod",
+	"service.kubernetes.io/load-balancer-cleanup":         "the service controller, when the load balancer is gone",
+	"networking.k8s.io/service-cidr-finalizer":            "service-cidrs-controller, when no IPAddress is of its range",
+	"resource.kubernetes.io/delete-protection":            "resource-claim-controller, when no pod has it reserved",
+	"external-provisioner.volume.kubernetes.io/finalizer": "csi-provisioner, when the driver has deleted the disk",
+	customResources:                                       "the API server, when every custom object is gone",
 }
 
 // TakerOf says who takes a finalizer off, and when.
 func TakerOf(finalizer string) string {
+	if strings.HasPrefix(finalizer, "external-attacher/") {
+		return "csi-attacher, when the driver has detached the disk"
+	}
 	return orElse(takers[finalizer], "the controller that put it on, when it has tidied up")
 }
 

@@ -103,7 +103,7 @@ func TestClaimsSayWhatTheyWaitFor(t *testing.T) {
 			},
 			want: "PersistentVolumeClaim demo/data is Pending: it names no class, and there is no default StorageClass (storageclass.kubernetes.io/is-default-class) to be given to it",
 			from: "volume a-small: it is too small: 1Gi, and the claim asks for 5Gi\nvolume b-other: it is for claim demo/else\nvolume c-left: it is Released: its data are those of claim demo/gone, which is gone\n" +
-				"volume d-many: it has the access modes ROX, and the claim asks for RWO\nvolume e-class: its class is fast, and the claim's none",
+				"volume d-many: it has the access modes ROX, and the claim asks for RWO\nvolume e-class: its class is fast, and the claim has none",
 		},
 		{
 			name: "a class that is not there", objects: []runtime.Object{sized(inClass("fast"))},

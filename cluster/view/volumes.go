@@ -346,9 +346,20 @@ func rejects(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) st
 	case !selected(claim, v):
 		return fmt.Sprintf("it has not the labels %s", metav1.FormatLabelSelector(claim.Spec.Selector))
 	case volume.GetPersistentVolumeClass(v) != ours:
-		return fmt.Sprintf("its class is %s, and the claim's %s", orElse(volume.GetPersistentVolumeClass(v), "none"), orElse(ours, "none"))
+		return otherClass(volume.GetPersistentVolumeClass(v), ours)
 	}
 	return ""
+}
+
+func otherClass(its, asked string) string {
+	has, asks := "it has no class", "the claim has none"
+	if its != "" {
+		has = "its class is " + its
+	}
+	if asked != "" {
+		asks = "the claim asks for class " + asked
+	}
+	return has + ", and " + asks
 }
 
 func selected(claim *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) bool {

@@ -3,6 +3,7 @@ package object
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"kviz/cluster/trace"
 	"kviz/cluster/view"
@@ -13,8 +14,9 @@ import (
 )
 
 // drawCalls draws what was asked of the storage driver about the disk of a claim or volume, also of one that could not be
-// made, or is deleted: each call with its time, its node, how long it took and its error, the newest last.
-func drawCalls(s *pane.Sheet, f *pane.Frame, y int, of *view.Object) int {
+// made, or is deleted: each call with its time, its node, how long it took and its error, the newest last. What is said
+// of the object beside does not have to be said twice.
+func drawCalls(s *pane.Sheet, f *pane.Frame, y int, of *view.Object, said string) int {
 	d := f.S.DiskOf(of)
 	if d == nil || len(d.Calls) == 0 {
 		return y
@@ -41,7 +43,7 @@ func drawCalls(s *pane.Sheet, f *pane.Frame, y int, of *view.Object) int {
 		x = drawCall(s, f, y, c, callW, nodeW)
 		y++
 	}
-	if last := list[len(list)-1]; last.Error != "" && x+grid.Width(last.Error) > s.W() {
+	if last := list[len(list)-1]; last.Error != "" && !strings.Contains(said, last.Error) && x+grid.Width(last.Error) > s.W() {
 		y = s.Say(y, last.Error, theme.Bad)
 	}
 	return y

@@ -188,8 +188,14 @@ func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	for _, text := range o.Inert() {
 		y = s.Say(y, "! "+text, theme.Warn)
 	}
+	if text := f.S.InWords(o); text != "" {
+		y = s.Say(y, text, theme.Text)
+	}
 	y = drawBelief(s, f, y, o)
-	y = drawDeletion(s, f, y, o)
+	quiet := stored(o) && !o.Deleting() // each of them has a finalizer all its life
+	if !quiet {
+		y = drawDeletion(s, f, y, o)
+	}
 	y = drawAvailability(s, f, y, o)
 	y = drawRollout(s, f, y, o)
 	y = drawScaling(s, f, y, o)
@@ -199,6 +205,9 @@ func (p *Object) drawSummary(s *pane.Sheet, f *pane.Frame, y int, o *view.Object
 	y = drawBudget(s, f, y, o)
 	if stored(o) { // it is what one comes for
 		y = drawStorage(s, f, y, o)
+	}
+	if quiet {
+		y = drawDeletion(s, f, y, o)
 	}
 	y = p.drawTree(s, f, y, o)
 	y = drawSteps(s, f, y, o, steps(f))

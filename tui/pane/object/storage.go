@@ -14,7 +14,7 @@ import (
 func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	chains := f.S.ChainsOf(o)
 	if o.Deleted && stored(o) { // nothing hangs together with it any more
-		return drawCalls(s, f, y, o)
+		return drawCalls(s, f, y, o, "")
 	}
 	if len(chains) == 0 {
 		return y
@@ -30,12 +30,14 @@ func drawStorage(s *pane.Sheet, f *pane.Frame, y int, o *view.Object) int {
 	if !stored(o) {
 		return y
 	}
-	if of := chains[0].Volume; of != nil {
-		y = drawCalls(s, f, y, of)
-	} else {
-		y = drawCalls(s, f, y, o)
+	reasons, said, of := f.S.Reasons(o), "", chains[0].Volume
+	if of == nil {
+		of = o
 	}
-	reasons := f.S.Reasons(o)
+	if len(reasons) > 0 {
+		said = reasons[0].Says
+	}
+	y = drawCalls(s, f, y, of, said)
 	if len(reasons) == 0 {
 		return y
 	}
