@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kviz/cluster"
 	"kviz/cluster/apiserver/authn"
@@ -233,12 +235,23 @@ END
 `
 
 // calmDown gives everybody an image that there is, and deletes what waits in vain for its image: a
-// StatefulSet does not replace it by itself.
+// StatefulSet does not replace it by itself. It forces a pod away from its disk to another node, and leaves
+// budgets with a percentage that has to be rounded up, and with a pod that an eviction has noted and nobody has deleted.
 const calmDown = `
 for w in deployment/web statefulset/db statefulset/disks daemonset/agent; do kubectl set image $w c=nginx:1.27; done
 kubectl patch cronjob tick --type=merge -p '{"spec":{"suspend":true}}'
 sleep 30
 kubectl delete --wait=false pods -l 'app in (db, disks)'
+kubectl scale deployment/web --replicas=3
+kubectl scale statefulset/disks --replicas=2
+sleep 90
+node=$(kubectl get pod disks-0 -o jsonpath='{.spec.nodeName}')
+kubectl cordon $node
+kubectl delete pod disks-0 --force --grace-period=0
+sleep 30
+kubectl uncordon $node
+kubectl patch pdb web --type=merge -p '{"spec":{"minAvailable":"50%"}}'
+kubectl patch pdb db --subresource=status --type=merge -p '{"status":{"disruptedPods":{"db-0":"2026-01-01T00:00:10Z"}}}'
 kviz load deployment/auto --cpu 290m
 sleep 60
 `
@@ -252,6 +265,9 @@ func TestWorkloadsAddUp(t *testing.T) {
 		c := boot(t, cluster.Config{Seed: steady.Seed(), Bare: true})
 		run(t, c, churned(steady.Seed(), churnFor(t)))
 		for _, wrong := range sums(t, c) {
+			t.Error(wrong)
+		}
+		for _, wrong := range onTheWay(past(t, c)) {
 			t.Error(wrong)
 		}
 		acted := map[string]int{} // whether there are Jobs is chance
@@ -296,6 +312,35 @@ func TestSameSeedSameTraceWithWorkloads(t *testing.T) {
 			})
 		})
 	}
+}
+
+// onTheWay says what did not add up at some moment on the way, though all is well in the end: a disk
+// that was taken from a node that had it staged, though nothing was done to the node since.
+func onTheWay(events []*trace.Event) (wrong []string) {
+	staged := map[string]bool{} // by disk and node
+	for _, e := range events {
+		switch p := e.Payload.(type) {
+		case *trace.Fault:
+			if node, is := strings.CutPrefix(p.Target, "node/"); is {
+				for at := range staged {
+					if strings.HasSuffix(at, " on "+node) {
+						delete(staged, at)
+					}
+				}
+			}
+		case *trace.StorageCall:
+			at := p.Volume + " on " + p.Node
+			switch {
+			case p.Call == "NodeUnstageVolume" && p.Error == "":
+				delete(staged, at)
+			case p.Call == "NodeStageVolume" && p.Error == "":
+				staged[at] = true
+			case p.Call == "ControllerUnpublishVolume" && p.Error == "" && staged[at]:
+				wrong = append(wrong, fmt.Sprintf("at %v disk %s is detached, and it is staged there", e.At, at))
+			}
+		}
+	}
+	return wrong
 }
 
 // left is all that there is in the namespace default.
@@ -570,7 +615,22 @@ func (l *left) budget(b *policyv1.PodDisruptionBudget) {
 			healthy++
 		}
 	}
-	st := b.Status
+	st, desired := b.Status, 0
+	switch v := b.Spec.MinAvailable; { // the owners ask for as many as there are, now that all is calm
+	case v == nil:
+		desired = max(0, all-b.Spec.MaxUnavailable.IntValue())
+	case v.Type == intstr.Int:
+		desired = v.IntValue()
+	default:
+		percent, err := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%"))
+		if err != nil {
+			l.say("PodDisruptionBudget %s: %v", b.Name, err)
+		}
+		desired = (all*percent + 99) / 100
+	}
+	if int(st.DesiredHealthy) != desired {
+		l.say("PodDisruptionBudget %s: of %d pods %d must be healthy: %+v", b.Name, all, desired, st)
+	}
 	if int(st.ExpectedPods) != all || int(st.CurrentHealthy) != healthy || st.ObservedGeneration != b.Generation || len(st.DisruptedPods) > 0 ||
 		st.DisruptionsAllowed != max(0, st.CurrentHealthy-st.DesiredHealthy) {
 		l.say("PodDisruptionBudget %s: %d pods, %d of them healthy: %+v", b.Name, all, healthy, st)
@@ -580,6 +640,14 @@ func (l *left) budget(b *policyv1.PodDisruptionBudget) {
 // autoscaler says where the replicas are not what the load asks for: 290m shared among pods that request
 // 100m, with a target of 60 %, are five.
 func (l *left) autoscaler(h *autoscalingv2.HorizontalPodAutoscaler) {
+	for _, c := range h.Status.Conditions {
+		if want := c.Type == autoscalingv2.AbleToScale || c.Type == autoscalingv2.ScalingActive; (c.Status == corev1.ConditionTrue) != want {
+			l.say("HorizontalPodAutoscaler %s: %s is %s: %s: %s", h.Name, c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	if m := h.Status.CurrentMetrics; len(m) != 1 || m[0].Resource == nil || m[0].Resource.Current.AverageUtilization == nil || *m[0].Resource.Current.AverageUtilization != 58 {
+		l.say("HorizontalPodAutoscaler %s: 290m of 5 × 100m are 58 %%: %+v", h.Name, m)
+	}
 	if st := h.Status; st.CurrentReplicas != 5 || st.DesiredReplicas != 5 || st.ObservedGeneration == nil || *st.ObservedGeneration != h.Generation {
 		l.say("HorizontalPodAutoscaler %s: %+v", h.Name, st)
 	}
@@ -601,6 +669,9 @@ func (l *left) volumes(volumes []*corev1.PersistentVolume, attachments []*storag
 			continue
 		}
 		claimOf[v.Name] = ref.Name
+		if c := claims[ref.UID]; c.Status.Capacity.Storage().Cmp(*v.Spec.Capacity.Storage()) != 0 || !slices.Equal(c.Status.AccessModes, v.Spec.AccessModes) || c.Annotations["pv.kubernetes.io/bind-completed"] != "yes" {
+			l.say("claim %s says that it has %s, %v (%v); its volume has %s, %v", c.Name, c.Status.Capacity.Storage(), c.Status.AccessModes, c.Annotations, v.Spec.Capacity.Storage(), v.Spec.AccessModes)
+		}
 		if got, want := v.Spec.Capacity.Storage(), claims[ref.UID].Spec.Resources.Requests.Storage(); got.Cmp(*want) != 0 {
 			l.say("volume %s has %s, and its claim asks for %s", v.Name, got, want)
 		}
