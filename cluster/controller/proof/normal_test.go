@@ -21,6 +21,7 @@ var (
 	place   = regexp.MustCompile(`\bnode-\d+\b`)
 	refused = regexp.MustCompile(`pods \\?"(\w+(-[0-9a-f]{8,10})?)-[a-z0-9]{5}\\?" is forbidden`)
 	letters = regexp.MustCompile(`[a-z0-9]+(-[a-z0-9]+)+`)
+	several = regexp.MustCompile(`by more than one HPA \(e\.g\. \[[^\]]*\]`)
 )
 
 // told is a text without what differs by chance.
@@ -33,7 +34,8 @@ func (s *side) told(text string) string {
 		}
 		return w
 	})
-	text = refused.ReplaceAllString(text, "pods $1-# is forbidden") // it never was
+	text = several.ReplaceAllString(text, "by more than one HPA (e.g. [several]") // in the order of a map
+	text = refused.ReplaceAllString(text, "pods $1-# is forbidden")               // it never was
 	return minute.ReplaceAllString(text, "$1-MINUTE")
 }
 
