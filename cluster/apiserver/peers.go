@@ -5,6 +5,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"kviz/cluster/apiserver/cacher"
 	"kviz/cluster/apiserver/caches"
@@ -154,6 +155,16 @@ func (d discovery) StaleGroups() []client.StaleGroup { return d.up().aggregator.
 
 // Aggregates is [client.Discovery].
 func (d discovery) Aggregates(gv schema.GroupVersion) bool { return d.up().aggregator.Serves(gv) }
+
+// Served is [client.Discovery].
+func (d discovery) Served(gr schema.GroupResource) (is client.ServedResource, ok bool) {
+	for _, k := range d.up().caches.Resources() {
+		if k.GroupResource() == gr && (!ok || k.Hub == nil && version.CompareKubeAwareVersionStrings(k.Version, is.Version) > 0) {
+			is, ok = client.ServedResource{Resource: k.Resource, Verbs: k.Told()}, true
+		}
+	}
+	return is, ok
+}
 
 func (d discovery) up() *Server {
 	if up := d.s.peers.ready(); up != nil {

@@ -14,6 +14,15 @@ type Discovery interface {
 	StaleGroups() []StaleGroup
 	// Aggregates reports whether another server serves a group version, or has been said to.
 	Aggregates(gv schema.GroupVersion) bool
+	// Served is what discovery lists of a resource, in the version that it prefers; ok is false
+	// where the cluster does not serve it itself.
+	Served(gr schema.GroupResource) (r ServedResource, ok bool)
+}
+
+// ServedResource is what discovery says of a resource (metav1.APIResource).
+type ServedResource struct {
+	Resource
+	Verbs []string
 }
 
 // StaleGroup is a group version whose current resources are unknown.

@@ -36,6 +36,7 @@ import (
 	"kviz/cluster/controller/servicecidr"
 	"kviz/cluster/controller/statefulset"
 	"kviz/cluster/controller/storageprotection"
+	"kviz/cluster/controller/storageversionmigrator"
 	"kviz/cluster/controller/tainteviction"
 	"kviz/cluster/controller/ttl"
 	"kviz/cluster/controller/ttlafterfinished"
@@ -95,6 +96,7 @@ func all(cfg Config) []descriptor {
 		of(bootstrap.SignerName, bootstrap.SignerName, bootstrap.NewSigner),
 		of(ttl.Name, ttl.Name, ttl.New),
 		of(legacytoken.Name, legacytoken.Name, legacytoken.New),
+		of(storageversionmigrator.Name, storageversionmigrator.Name, storageversionmigrator.New),
 		of(servicecidr.Name, servicecidr.Name, servicecidr.New),
 		of(horizontalpodautoscaler.Name, horizontalpodautoscaler.Source, horizontalpodautoscaler.New),
 	}

@@ -5,6 +5,7 @@ import (
 	"kviz/cluster/client/throttle"
 	"kviz/cluster/controller/garbage"
 	"kviz/cluster/controller/namespace"
+	"kviz/cluster/controller/storageversionmigrator"
 	"kviz/cluster/sim"
 	"kviz/cluster/trace"
 )
@@ -38,6 +39,9 @@ func (cs clients) of(controller string) client.Interface {
 	}
 	switch controller { // cmd/kube-controller-manager/app/core.go
 	case namespace.Name: // newNamespaceController: it is very chatty
+		limits.QPS *= 20
+		limits.Burst *= 100
+	case storageversionmigrator.Name: // newSVMController: a migration is many requests
 		limits.QPS *= 20
 		limits.Burst *= 100
 	case garbage.Name: // newGarbageCollectorController: a deletion takes two calls

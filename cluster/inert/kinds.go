@@ -13,7 +13,6 @@ var Kinds = []Row{
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
 	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and the controllers of claims and of device taints", So: "no driver gets its devices ready"},
 	{What: "ResourceSlice.resource.k8s.io", Only: scheduler + " and the controller of device taints", So: "no driver is behind its devices"},
-	{What: "StorageVersionMigration.storagemigration.k8s.io", So: "nothing is stored again"},
 	{What: "VolumeAttributesClass.storage.k8s.io", So: "no driver changes a volume"},
 }
 

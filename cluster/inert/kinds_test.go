@@ -67,6 +67,7 @@ var actors = map[string]string{
 	"Service":          "controller/endpointslice, kube-proxy, DNS",
 	"ServiceAccount":   "the API server, controller/serviceaccount",
 	"StatefulSet.apps": "controller/statefulset",
+	"StorageVersionMigration.storagemigration.k8s.io":               "controller/storageversionmigrator",
 	"SubjectAccessReview.authorization.k8s.io":                      "the API server",
 	"TokenReview.authentication.k8s.io":                             "the API server",
 	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        "the API server's admission",

@@ -12,6 +12,8 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	crdconfigurations "k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration"
+	crdscheme "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/scheme"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -275,8 +277,20 @@ func (c *conn) apply(t *sim.Task, r client.Resource, namespace, name string, con
 	if err != nil {
 		return nil, err
 	}
-	types := applyconfigurations.NewTypeConverter(scheme.Scheme)
-	m, err := managedfields.NewDefaultFieldManager(types, scheme.Scheme, scheme.Scheme, scheme.Scheme, r.GVK(), r.GroupVersion(), subresource, nil)
+	obj, err := Applied(r, old, configuration, manager, subresource)
+	if err != nil {
+		return nil, err
+	}
+	return c.replace(t, r, namespace, obj, subresource)
+}
+
+// Applied is an object after a server-side apply that takes over what others own.
+func Applied(r client.Resource, old runtime.Object, configuration []byte, manager, subresource string) (runtime.Object, error) {
+	known, types := scheme.Scheme, applyconfigurations.NewTypeConverter(scheme.Scheme)
+	if r == client.CustomResourceDefinitions {
+		known, types = crdscheme.Scheme, crdconfigurations.NewTypeConverter(crdscheme.Scheme)
+	}
+	m, err := managedfields.NewDefaultFieldManager(types, known, known, known, r.GVK(), r.GroupVersion(), subresource, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +310,7 @@ func (c *conn) apply(t *sim.Task, r client.Resource, namespace, name string, con
 		entries[i].Time = nil // it is the machine's
 	}
 	mustMeta(obj).SetManagedFields(entries)
-	return c.replace(t, r, namespace, obj, subresource)
+	return obj, nil
 }
 
 func (c *conn) Delete(t *sim.Task, r client.Resource, namespace, name string, opts metav1.DeleteOptions) error {
@@ -451,12 +465,28 @@ func (c *conn) Aggregates(gv schema.GroupVersion) bool {
 	return slices.Contains(c.AggregatedGroups, gv)
 }
 
-func newObject(r client.Resource) runtime.Object {
-	obj, err := scheme.Scheme.New(r.GVK())
-	if err != nil {
-		panic("clienttest: " + err.Error())
+// Served is [client.Discovery]: what [Server.Discovered] says, or every kind with every verb.
+func (c *conn) Served(gr schema.GroupResource) (client.ServedResource, bool) {
+	if c.Discovered != nil {
+		return c.Discovered(gr)
 	}
-	return obj
+	for _, r := range client.All() {
+		if r.GroupResource() == gr {
+			return client.ServedResource{Resource: r, Verbs: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}, true
+		}
+	}
+	return client.ServedResource{}, false
+}
+
+func newObject(r client.Resource) runtime.Object {
+	for _, s := range []*runtime.Scheme{scheme.Scheme, crdscheme.Scheme} {
+		if obj, err := s.New(r.GVK()); err == nil {
+			return obj
+		}
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(r.GVK())
+	return u
 }
 
 // Number is a resourceVersion as a number.

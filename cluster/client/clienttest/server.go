@@ -50,6 +50,8 @@ type Server struct {
 	// with an HTTP status and a body.
 	Aggregated       func(client.AggregatedRead) (code int, body []byte)
 	AggregatedGroups []schema.GroupVersion
+	// Discovered, if set, is what is served of a resource.
+	Discovered func(schema.GroupResource) (client.ServedResource, bool)
 	// Requests counts requests by "verb resource".
 	Requests map[string]int
 }
@@ -113,6 +115,13 @@ func (s *Server) Compact() {
 
 // Revision is the newest revision.
 func (s *Server) Revision() int64 { return s.revision }
+
+// Bookmark tells the watches of a kind which revision the server is at.
+func (s *Server) Bookmark(r client.Resource) {
+	for _, w := range s.kind(r).watches {
+		w.offer(record{kind: watch.Bookmark, obj: bookmark(r, s.revision), revision: s.revision})
+	}
+}
 
 // Objects lists the objects of a kind, sorted by key.
 func (s *Server) Objects(r client.Resource) []runtime.Object { return s.kind(r).items.Values() }
