@@ -20,8 +20,10 @@ import (
 	"kviz/cluster/metricsadapter"
 	"kviz/cluster/metricsserver"
 	"kviz/cluster/mounttest"
+	"kviz/cluster/mtls"
 	"kviz/cluster/network"
 	"kviz/cluster/operator"
+	"kviz/cluster/podsigner"
 	"kviz/cluster/proxy"
 	"kviz/cluster/registry"
 	"kviz/cluster/resourceconsumer"
@@ -150,6 +152,9 @@ func (ns *nodes) newRuntime(n *node) *runtime.Runtime {
 	r.SetProgram(resourceconsumer.Controller, resourceconsumer.StartController)
 	r.SetProgram(resourceconsumer.ExternalMetrics, resourceconsumer.StartExternalMetrics)
 	r.SetProgram(mounttest.Image, mounttest.Start)
+	r.SetProgram(podsigner.Image, podsigner.Start)
+	r.SetProgram(mtls.Server, mtls.StartServer)
+	r.SetProgram(mtls.Client, mtls.StartClient)
 	r.SetProgram(descheduler.Image, descheduler.Start)
 	r.SetProgram(program.Image, func(in runtime.Instance) runtime.Program { return program.Start(in, ns.scheduler) })
 	return r

@@ -128,6 +128,7 @@ kubelet
 	ObjectFieldSelector: fieldPath
 	Pod: spec
 	PersistentVolumeClaimVolumeSource: claimName readOnly
+	PodCertificateProjection: signerName keyType maxExpirationSeconds credentialBundlePath keyPath certificateChainPath userAnnotations
 	PodReadinessGate: conditionType
 	PodSecurityContext: runAsNonRoot
 	PodSpec: volumes initContainers containers restartPolicy terminationGracePeriodSeconds serviceAccountName hostNetwork securityContext readinessGates overhead
@@ -146,7 +147,7 @@ kubelet
 	TCPSocketAction: port host
 	Volume: name
 	VolumeMount: name mountPath subPath readOnly
-	VolumeProjection: secret downwardAPI configMap serviceAccountToken clusterTrustBundle
+	VolumeProjection: secret downwardAPI configMap serviceAccountToken clusterTrustBundle podCertificate
 	VolumeSource: secret downwardAPI configMap projected emptyDir hostPath persistentVolumeClaim
 proxy
 	ClientIPConfig: timeoutSeconds

@@ -9,7 +9,7 @@ var Kinds = []Row{
 	{What: "DeviceClass.resource.k8s.io", Only: scheduler, So: "no driver gets a device ready for a pod"},
 	{What: "Ingress.networking.k8s.io", So: "no ingress controller runs, so nothing listens for it"},
 	{What: "NetworkPolicy.networking.k8s.io", So: "every packet still passes"},
-	{What: "PodCertificateRequest.certificates.k8s.io", Only: "the controller that deletes old ones", So: "no signer answers it"},
+	{What: "PodCertificateRequest.certificates.k8s.io", Only: "the kubelet that asks and the controller that deletes old ones", So: "no signer answers it, unless you run one"},
 	{What: "PodTemplate", So: "no controller makes pods of PodTemplates, in Kubernetes either"},
 	{What: "ResourceClaim.resource.k8s.io", Only: scheduler + " and the controllers of claims and of device taints", So: "no driver gets its devices ready"},
 	{What: "ResourceSlice.resource.k8s.io", Only: scheduler + " and the controller of device taints", So: "no driver is behind its devices"},

@@ -109,6 +109,8 @@ type Kubelet struct {
 	configs  map[string]*watched // by resource, namespace and name
 	volumes  volumeManager
 	trust    trust
+
+	certificates podCertificates
 }
 
 // Start starts a kubelet as tasks of p, whose lane is {kubelet, node}. Killing p
@@ -132,6 +134,7 @@ func Start(p *sim.Process, c client.Interface, rt *runtime.Runtime, cfg Config) 
 	kl.node.init(kl)
 	kl.volumes.init(kl)
 	kl.trust.init(kl)
+	kl.certificates.init(kl)
 	rt.OnChange(kl.runtimeChanged)
 	rt.OnRead(kl.fill)
 	p.Go("node", kl.registerNode)
@@ -170,6 +173,7 @@ func (kl *Kubelet) podUpdated(pod *corev1.Pod, why trace.ID) {
 	if w == nil {
 		w = newWorker(kl, pod)
 		kl.workers[string(pod.UID)] = w
+		kl.certificates.track(pod, why)
 	}
 	w.update(pod, why)
 }
@@ -177,6 +181,7 @@ func (kl *Kubelet) podUpdated(pod *corev1.Pod, why trace.ID) {
 // podRemoved is a pod DELETED from the API server: the end after a graceful
 // termination, or a force delete.
 func (kl *Kubelet) podRemoved(pod *corev1.Pod, why trace.ID) {
+	kl.certificates.forget(string(pod.UID))
 	if w := kl.workers[string(pod.UID)]; w != nil {
 		w.removed(pod, why)
 	}

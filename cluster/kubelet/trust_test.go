@@ -83,7 +83,7 @@ func inOrder(text string, err error) string {
 // Whatever becomes of bundles, every source of a volume gives the certificates that upstream's
 // manager gives, or its error: also those that it still gives though the bundle has changed.
 func TestTrustAnchorsAreUpstreams(tt *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(15) {
 		var here, there []string
 		clienttest.Run(tt, seed, func(b *clienttest.Bench, t *sim.Task) {
 			p := b.Kernel.NewProcess(trace.Lane{Component: trace.CompKubelet, Instance: "node-1"})

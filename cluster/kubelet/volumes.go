@@ -223,7 +223,7 @@ func (w *worker) secretFiles(t *sim.Task, name string, items []corev1.KeyToPath,
 func (w *worker) projected(t *sim.Task, v *corev1.Volume) ([]payload, error) {
 	parts := []payload{}
 	var failed []error
-	for _, src := range v.Projected.Sources {
+	for i, src := range v.Projected.Sources {
 		var part payload
 		var err error
 		switch {
@@ -239,6 +239,8 @@ func (w *worker) projected(t *sim.Task, v *corev1.Volume) ([]payload, error) {
 			part = w.downward(src.DownwardAPI.Items)
 		case src.ClusterTrustBundle != nil:
 			part, err = w.trustAnchors(t, src.ClusterTrustBundle)
+		case src.PodCertificate != nil:
+			part, err = w.podCertificate(v.Name, i, src.PodCertificate)
 		}
 		if err != nil {
 			failed = append(failed, err)

@@ -32,6 +32,7 @@ type Request struct {
 	Query  url.Values  // of those that have one
 	Header http.Header // what matters of it; nil for most
 	Body   []byte
+	Shows  [][]byte // the client's certificates, in DER; of those that have one
 }
 
 // Answer is what it answers.
@@ -39,6 +40,7 @@ type Answer struct {
 	Code   int         // HTTP status
 	Header http.Header // what matters of it; nil for most
 	Body   []byte
+	Shows  [][]byte // the server's certificates, in DER; nil where nobody looks at them
 	Event  trace.ID // that tells of it
 }
 

@@ -331,7 +331,7 @@ func byImage(repo string, args []string, cfg *ContainerConfig) (Behaviour, bool)
 }
 
 // The images of Kubernetes' end-to-end tests. What agnhost is its first argument says
-// (test/images/agnhost), of which mounttest is in a package of that name; the other's program is in package resourceconsumer.
+// (test/images/agnhost), of which mounttest, podcertificatesigner and mtls… are programs of their own; the other's program is in package resourceconsumer.
 const (
 	agnhost          = "registry.k8s.io/e2e-test-images/agnhost"
 	resourceConsumer = "registry.k8s.io/e2e-test-images/resource-consumer"
@@ -348,7 +348,16 @@ func testImage(repo string, argv []string) (Behaviour, bool) {
 		return b, false
 	default:
 		switch subcommand(argv) {
-		case "pause", "mounttest":
+		case "pause", "mounttest", "mtlsclient", "podcertificatesigner":
+			return b, true
+		case "mtlsserver":
+			for _, a := range argv {
+				if at, found := strings.CutPrefix(a, "--listen="); found {
+					if n, err := strconv.Atoi(at[strings.LastIndexByte(at, ':')+1:]); err == nil {
+						b.Serve = []int{n}
+					}
+				}
+			}
 			return b, true
 		case "serve-hostname":
 			b.Named, port = true, 9376

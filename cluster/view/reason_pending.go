@@ -111,6 +111,9 @@ func (s *State) podUnready(o *Object) *Reason {
 	if a := s.withoutBundle(o, pod, is); a != nil {
 		return a
 	}
+	if a := s.withoutCertificate(o, pod, is); a != nil {
+		return a
+	}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		var from []Keeper
 		for _, c := range list {

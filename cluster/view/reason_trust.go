@@ -12,10 +12,8 @@ import (
 // withoutBundle says of a pod on a node which ClusterTrustBundle a volume of its mounts that is not
 // there; nil where none is missing, or where a container has begun. is begins the sentence.
 func (s *State) withoutBundle(o *Object, pod *corev1.Pod, is string) *Reason {
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.State.Waiting == nil {
-			return nil
-		}
+	if begun(pod) {
+		return nil
 	}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tidwall/btree"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -216,8 +217,11 @@ func selects(r client.Resource, namespace string, opts metav1.ListOptions) (func
 
 func fieldsOf(obj runtime.Object, m metav1.Object) fields.Set {
 	set := fields.Set{"metadata.name": m.GetName(), "metadata.namespace": m.GetNamespace()}
-	if pod, ok := obj.(*corev1.Pod); ok {
-		set["spec.nodeName"], set["status.phase"] = pod.Spec.NodeName, string(pod.Status.Phase)
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		set["spec.nodeName"], set["status.phase"] = o.Spec.NodeName, string(o.Status.Phase)
+	case *certificatesv1.PodCertificateRequest:
+		set["spec.nodeName"] = string(o.Spec.NodeName)
 	}
 	return set
 }
