@@ -34,3 +34,6 @@ func (t *Topology) Domain(n *NodeInfo) int { return int(t.of[n.Slot]) }
 
 // Has reports whether the node has the label.
 func (t *Topology) Has(n *NodeInfo) bool { return t.has[n.Slot] }
+
+// Slots is more than the slot of any of the nodes.
+func (t *Topology) Slots() int { return len(t.of) }

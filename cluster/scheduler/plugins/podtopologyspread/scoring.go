@@ -21,7 +21,7 @@ type scoreState struct {
 	// pods are those of each domain, by constraint, unknown where no feasible node is in it; for hostnames,
 	// here are those on each node, by its slot.
 	pods [][]int64
-	here [][]int64
+	here [][]int32
 	// weights make a pod in one of many domains count for more than one in one of few.
 	weights []float64
 }
@@ -67,10 +67,13 @@ func (pl *PodTopologySpread) PreScore(state *framework.CycleState, pod *corev1.P
 
 // countHere counts in, node by node, the pods of a kind that a constraint is about.
 func (s *scoreState) countHere(i int, kind *framework.PodKind) {
+	if s.here[i] == nil {
+		s.here[i] = make([]int32, s.topologies[i].Slots())
+	}
 	for _, on := range kind.On {
-		s.here[i] = slices.Grow(s.here[i], max(on.Node.Slot+1-len(s.here[i]), 0))
-		s.here[i] = s.here[i][:max(len(s.here[i]), on.Node.Slot+1)]
-		s.here[i][on.Node.Slot] += int64(on.Pods)
+		if on.Node.Slot < len(s.here[i]) { // else a node that is gone has left pods behind
+			s.here[i][on.Node.Slot] += int32(on.Pods)
+		}
 	}
 }
 
@@ -104,7 +107,7 @@ func (s *scoreState) labelled(n *framework.NodeInfo) bool {
 func (pl *PodTopologySpread) newScoreState(constraints []constraint, nodes []*framework.NodeInfo, needsLabels bool) *scoreState {
 	s := &scoreState{
 		constraints: constraints, topologies: make([]*framework.Topology, len(constraints)), pods: make([][]int64, len(constraints)),
-		here: make([][]int64, len(constraints)), weights: make([]float64, len(constraints)),
+		here: make([][]int32, len(constraints)), weights: make([]float64, len(constraints)),
 	}
 	domains := make([]int, len(constraints))
 	for i := range constraints {
@@ -147,10 +150,10 @@ func (s *scoreState) count(i int, node *framework.NodeInfo) (int64, bool) {
 		return 0, false
 	}
 	if s.pods[i] == nil {
-		if node.Slot >= len(s.here[i]) {
+		if s.here[i] == nil {
 			return 0, true
 		}
-		return s.here[i][node.Slot], true
+		return int64(s.here[i][node.Slot]), true
 	}
 	return s.pods[i][s.topologies[i].Domain(node)], true
 }
