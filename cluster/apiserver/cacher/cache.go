@@ -316,7 +316,14 @@ func (c *Cache) incoming(t *sim.Task, b storage.Batch) (changes []*change) {
 	for _, e := range b.Events {
 		key := c.key(e.Kv.Key)
 		ch := &change{key: key, revision: b.Revision}
-		old, had := c.items.Get(key)
+		var old *Entry
+		var had bool
+		if !e.IsCreate() { // else there is nothing to be found, and most of a large cluster's changes are new Events
+			old, had = c.items.Get(key)
+		}
+		if had && old.by != nil {
+			ch.key = old.by.key // the same bytes, once
+		}
 		if e.Type == mvccpb.DELETE {
 			if !had {
 				continue
@@ -360,7 +367,7 @@ func (c *Cache) forget(key string, revision int64) {
 func (c *Cache) apply(ch *change) {
 	c.forget(ch.key, ch.revision)
 	if ch.prev != nil {
-		ch.before = ch.prev.by
+		ch.before, ch.prev.by = ch.prev.by, nil
 	}
 	if ch.kind == watch.Deleted {
 		c.drop(ch.key)

@@ -29,7 +29,7 @@ func (c *Cache) cool() {
 	}
 	ch.before = nil
 	if c.seldomRead() {
-		if cold := ch.now.cold(c.Kind); cold != nil && c.newest(ch.key) == ch.now {
+		if cold := ch.now.cold(c.Kind); cold != nil && ch.now.by == ch { // the newest state
 			cold.by = ch
 			c.items.Set(ch.key, cold)
 			ch.now = cold
@@ -41,12 +41,6 @@ func (c *Cache) cool() {
 func (c *Cache) seldomRead() bool {
 	r := c.Kind.GroupVersionResource
 	return r == client.Events.GroupVersionResource || r == client.NewEvents.GroupVersionResource
-}
-
-// newest is the entry of the newest state, nil if there is none.
-func (c *Cache) newest(key string) *Entry {
-	en, _ := c.items.Get(key)
-	return en
 }
 
 // cold is the entry with its bytes only; nil if it has none (a deleted object's last

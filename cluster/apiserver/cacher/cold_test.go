@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"kviz/cluster/apiserver/encrypt"
 	"kviz/cluster/apiserver/registry"
@@ -21,11 +22,12 @@ type feeder struct {
 	t        *testing.T
 	c        *Cache
 	revision int64
+	created  map[string]int64
 }
 
 func feed(t *testing.T, k *registry.Kind) *feeder {
 	cfg := &Config{Transformer: func(*registry.Kind) *encrypt.Transformer { return &encrypt.Transformer{} }}
-	f := &feeder{t: t, c: New(cfg, k)}
+	f := &feeder{t: t, c: New(cfg, k), created: map[string]int64{}}
 	f.c.window.start(0)
 	return f
 }
@@ -35,7 +37,13 @@ func (f *feeder) took(key string, obj runtime.Object) *change {
 	f.t.Helper()
 	f.revision++
 	e := &mvccpb.Event{Type: mvccpb.DELETE, Kv: &mvccpb.KeyValue{Key: []byte(f.c.Kind.Prefix + key), ModRevision: f.revision}}
-	if obj != nil {
+	if obj == nil {
+		delete(f.created, key)
+	} else {
+		if f.created[key] == 0 {
+			f.created[key] = f.revision
+		}
+		e.Kv.CreateRevision = f.created[key]
 		value, err := registry.Encode(f.c.Kind, obj)
 		if err != nil {
 			f.t.Fatal(err)
@@ -56,6 +64,11 @@ func (f *feeder) took(key string, obj runtime.Object) *change {
 	f.c.window.add(ch)
 	f.c.cool()
 	return ch
+}
+
+func (f *feeder) newest(key string) *Entry {
+	en, _ := f.c.items.Get(key)
+	return en
 }
 
 func pod(name, message string) *corev1.Pod {
@@ -85,7 +98,7 @@ func TestOldStatesInTheWindowAreBytes(t *testing.T) {
 	if given.Object == nil {
 		t.Error("an entry that somebody had was emptied")
 	}
-	if hot := f.c.newest("demo/other"); hot.Object == nil {
+	if hot := f.newest("demo/other"); hot.Object == nil {
 		t.Error("the newest state of a pod is not there decoded")
 	}
 
@@ -114,7 +127,7 @@ func TestOldEventsAreBytes(t *testing.T) {
 		f.took(fmt.Sprintf("demo/e%d", i), event(fmt.Sprintf("e%d", i)))
 	}
 	for i, cold := range []bool{true, true, true, false} {
-		if en := f.c.newest(fmt.Sprintf("demo/e%d", i)); cold != (en.Object == nil) {
+		if en := f.newest(fmt.Sprintf("demo/e%d", i)); cold != (en.Object == nil) {
 			t.Errorf("event %d: decoded %v, want %v", i, en.Object != nil, !cold)
 		}
 	}
@@ -128,9 +141,15 @@ func TestOldEventsAreBytes(t *testing.T) {
 	if changed.prev.object().(*corev1.Event).Message != "of e2" {
 		t.Error("a cold event has no state before its change")
 	}
+	if changed.kind != watch.Modified || changed.key != "demo/e2" {
+		t.Errorf("a change of a cold event is %s of %s", changed.kind, changed.key)
+	}
 	gone := f.took("demo/e1", nil)
 	if got := gone.now.object().(*corev1.Event); got.Name != "e1" || got.ResourceVersion != fmt.Sprint(f.revision) {
 		t.Errorf("deleted was %+v", got)
+	}
+	if again := f.took("demo/e1", event("e1")); again.kind != watch.Added || again.prev != nil {
+		t.Errorf("made again it is %s, after %v", again.kind, again.prev)
 	}
 }
 
@@ -147,7 +166,7 @@ func TestNothingKeepsAChangeThatLeftTheWindow(t *testing.T) {
 	for i := range 4 {
 		f.took("demo/web", pod("web", fmt.Sprint(i)))
 	}
-	if f.c.newest("demo/still").by != nil || old.before != nil || b.before != nil {
+	if f.newest("demo/still").by != nil || old.before != nil || b.before != nil {
 		t.Error("a change that left the window is kept")
 	}
 }

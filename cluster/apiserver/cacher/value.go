@@ -87,7 +87,7 @@ type Entry struct {
 
 	// as, if it is set, is the kind as which Object is still to be decoded.
 	as *registry.Kind
-	// by is the change that brought it, while the window holds that.
+	// by is the change that brought it, while the window holds that and nothing newer has come.
 	by *change
 }
 
