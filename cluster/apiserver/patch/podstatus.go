@@ -161,7 +161,13 @@ func interleave[T any](old, patch []T, same func(a, b T) bool) []T {
 		return nil
 	}
 	index := func(list []T, item T) int { return slices.IndexFunc(list, func(o T) bool { return same(o, item) }) }
-	out := make([]T, 0, len(old)+len(patch))
+	all := len(old)
+	for _, item := range patch {
+		if index(old, item) < 0 {
+			all++
+		}
+	}
+	out := make([]T, 0, all)
 	for i, item := range old {
 		if index(patch, item) >= 0 {
 			continue

@@ -46,7 +46,7 @@ func (s *scan) podStatus(key []byte, p *podStatusPatch) {
 	st := &p.Status
 	switch string(key) {
 	case "phase":
-		readField(s, &st.Phase, func() corev1.PodPhase { return corev1.PodPhase(s.text()) })
+		readField(s, &st.Phase, func() corev1.PodPhase { return corev1.PodPhase(s.usual()) })
 	case "reason":
 		readField(s, &st.Reason, s.text)
 	case "message":
@@ -56,7 +56,7 @@ func (s *scan) podStatus(key []byte, p *podStatusPatch) {
 	case "podIP":
 		readField(s, &st.PodIP, s.text)
 	case "qosClass":
-		readField(s, &st.QOSClass, func() corev1.PodQOSClass { return corev1.PodQOSClass(s.text()) })
+		readField(s, &st.QOSClass, func() corev1.PodQOSClass { return corev1.PodQOSClass(s.usual()) })
 	case "observedGeneration":
 		readField(s, &st.ObservedGeneration, s.integer)
 	case "startTime":
@@ -86,15 +86,15 @@ func (s *scan) condition() (c conditionPatch) {
 	s.object(func(key []byte) {
 		switch string(key) {
 		case "type":
-			c.Type = corev1.PodConditionType(s.text())
+			c.Type = corev1.PodConditionType(s.usual())
 		case "status":
-			readField(s, &c.Status, func() corev1.ConditionStatus { return corev1.ConditionStatus(s.text()) })
+			readField(s, &c.Status, func() corev1.ConditionStatus { return corev1.ConditionStatus(s.usual()) })
 		case "observedGeneration":
 			readField(s, &c.ObservedGeneration, s.integer)
 		case "lastTransitionTime":
 			readField(s, &c.LastTransitionTime, s.time)
 		case "reason":
-			readField(s, &c.Reason, s.text)
+			readField(s, &c.Reason, s.usual)
 		case "message":
 			readField(s, &c.Message, s.text)
 		default:
@@ -151,7 +151,7 @@ func (s *scan) state(to *corev1.ContainerState) {
 			s.object(func(key []byte) {
 				switch string(key) {
 				case "reason":
-					w.Reason = s.text()
+					w.Reason = s.usual()
 				case "message":
 					w.Message = s.text()
 				default:
@@ -279,6 +279,29 @@ func (s *scan) string() []byte {
 }
 
 func (s *scan) text() string { return string(s.string()) }
+
+// usual is a string that is one of a few in most pods' status, and is made once for all of them.
+func (s *scan) usual() string {
+	b := s.string()
+	if known, ok := usual[string(b)]; ok {
+		return known
+	}
+	return string(b)
+}
+
+var usual = func() map[string]string {
+	m := map[string]string{}
+	for _, s := range []string{
+		string(corev1.PodPending), string(corev1.PodRunning), string(corev1.PodSucceeded), string(corev1.PodFailed),
+		string(corev1.PodQOSGuaranteed), string(corev1.PodQOSBurstable), string(corev1.PodQOSBestEffort),
+		string(corev1.PodScheduled), string(corev1.PodReadyToStartContainers), string(corev1.PodInitialized), string(corev1.ContainersReady), string(corev1.PodReady),
+		string(corev1.ConditionTrue), string(corev1.ConditionFalse), string(corev1.ConditionUnknown),
+		"ContainersNotReady", "ContainersNotInitialized", "PodCompleted", "ContainerCreating", "PodInitializing",
+	} {
+		m[s] = s
+	}
+	return m
+}()
 
 func (s *scan) word(w string) bool {
 	s.space()

@@ -55,7 +55,7 @@ type Scope struct {
 // A request's stage events live and die together, so their payloads and causes are
 // made in one piece; without the rest of the scope, which the trace would keep alive.
 type space struct {
-	stages [12]trace.Stage
+	stages [10]trace.Stage // few requests have more
 	causes [16]trace.ID
 }
 
