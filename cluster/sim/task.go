@@ -99,8 +99,9 @@ func (p *Process) Kill() {
 
 func (p *Process) forget(t *Task) {
 	p.tasks--
-	// order is compacted when most of it is finished tasks.
-	if len(p.order) > 32 && len(p.order) > 2*p.tasks {
+	// order is compacted when most of it is finished tasks. It is, soon: each of a thousand nodes
+	// begins a task now and then.
+	if len(p.order) > 4 && len(p.order) > 2*p.tasks {
 		kept := p.order[:0]
 		for _, o := range p.order {
 			if !o.done {
