@@ -10,6 +10,7 @@ import (
 	"kviz/cluster/apiserver/request"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +51,8 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 		paged := at("list", "", client.ConfigMaps, "") // of a revision: it comes from the store
 		choosy := at("list", "", client.Leases, "")
 		choosy.List.LabelSelector = numbered(20000, "!label#")
+		evicting := at("create", "web", client.Pods, `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web"}}`)
+		evicting.Subresource = "eviction"
 		for _, c := range []struct {
 			name string
 			req  *request.Request
@@ -66,10 +69,22 @@ func TestBigRequestsLetOthersGoOn(t *testing.T) {
 			{"a short object of it", nil, true},
 			{"a long selector", choosy, true},
 			{"a long page", paged, true},
+			{"an eviction beside a long budget", evicting, true},
 		} {
 			if c.req == nil {
 				task.Sleep(5 * time.Second)
 				c.req = &request.Request{Verb: "create", Resource: example("v1", "many"), Namespace: "default", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Many","metadata":{"name":"a"},"spec":{}}`)}
+			}
+			if c.req == evicting {
+				defaultAccount(w, task)
+				guarded(w, task, "web", true)
+				_, err := w.admin().Create(task, client.PodDisruptionBudgets, "default", &policyv1.PodDisruptionBudget{
+					ObjectMeta: metav1.ObjectMeta{Name: "long", Namespace: "default"},
+					Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+						{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: strings.Split(numbered(20000, "value-#"), ",")},
+					}}},
+				})
+				w.must(err)
 			}
 			if c.req == choosy {
 				for i := range 100 {

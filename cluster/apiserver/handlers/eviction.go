@@ -219,7 +219,7 @@ func (h *Handlers) mayEvict(c *Call, p *corev1.Pod) (evictable, error) {
 	if err != nil {
 		return evictable{}, err
 	}
-	budgets := slices.DeleteFunc(all, func(b *policyv1.PodDisruptionBudget) bool { return !selects(b, p) })
+	budgets := request.OffloadFor(&c.Scope, bytesOf(all), "the selectors of budgets", counting, guard{all, p})
 	switch len(budgets) {
 	case 0:
 		return evictable{}, nil
@@ -282,6 +282,37 @@ func (h *Handlers) budgets(c *Call, namespace string) (all []*policyv1.PodDisrup
 		return true
 	})
 	return all, nil
+}
+
+// guard is a pod and the budgets of its namespace.
+type guard struct {
+	budgets []*policyv1.PodDisruptionBudget
+	pod     *corev1.Pod
+}
+
+// counting are the budgets that count the pod.
+func counting(g guard) []*policyv1.PodDisruptionBudget {
+	return slices.DeleteFunc(g.budgets, func(b *policyv1.PodDisruptionBudget) bool { return !selects(b, g.pod) })
+}
+
+// bytesOf is about how long the selectors of budgets are.
+func bytesOf(budgets []*policyv1.PodDisruptionBudget) (n int) {
+	for _, b := range budgets {
+		if b.Spec.Selector == nil {
+			continue
+		}
+		for k, v := range b.Spec.Selector.MatchLabels {
+			n += len(k) + len(v)
+		}
+		for i := range b.Spec.Selector.MatchExpressions {
+			e := &b.Spec.Selector.MatchExpressions[i]
+			n += len(e.Key)
+			for _, v := range e.Values {
+				n += len(v)
+			}
+		}
+	}
+	return n
 }
 
 // selects reports whether a budget counts a pod. A selector that is none counts nothing.
