@@ -32,12 +32,19 @@ func (p *programs) build(ctx context.Context) error {
 		return err
 	}
 	dir := filepath.Join(cache, "kviz-conformance")
+	version, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
+	if err != nil {
+		return fmt.Errorf("the version of Kubernetes: %w", err)
+	}
+	// A spec has the pod that the Pod Security Standards of its own version allow (hack/lib/version.sh).
+	of, number := "k8s.io/component-base/version.git", strings.Split(strings.TrimPrefix(strings.TrimSpace(string(version)), "v"), ".")
+	stamp := fmt.Sprintf("-s -w -X %[1]sVersion=%[2]s -X %[1]sMajor=%[3]s -X %[1]sMinor=%[4]s", of, strings.TrimSpace(string(version)), number[0], number[1])
 	for _, b := range []struct {
 		path *string
 		name string
 		args []string
 	}{
-		{&p.e2e, "e2e.test", []string{"test", "-c", "-ldflags=-s -w", "-o", filepath.Join(dir, "e2e.test"), "k8s.io/kubernetes/test/e2e"}},
+		{&p.e2e, "e2e.test", []string{"test", "-c", "-ldflags=" + stamp, "-o", filepath.Join(dir, "e2e.test"), "k8s.io/kubernetes/test/e2e"}},
 		{&p.kviz, "kviz", []string{"build", "-C", "../..", "-o", filepath.Join(dir, "kviz"), "./cmd/kviz"}},
 	} {
 		if *b.path != "" {
