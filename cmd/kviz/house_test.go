@@ -98,6 +98,9 @@ var mayImport = map[string][]string{
 	"cluster/proxy":                   {"cluster/proxy", "cluster/network", "cluster/client", "cluster/informer", "cluster/workqueue", "cluster/record", "cluster/sim", "cluster/trace"},
 	"raftstore":                       {"raftstore"},
 	"assets":                          {"assets"},
+
+	// Only tests import it.
+	"cluster/controller/attachdetach/attachtest": {"cluster/controller", "cluster/client", "cluster/csi", "cluster/sim", "cluster/trace"},
 }
 
 // statements is where every package of the cluster says what it simplifies.
