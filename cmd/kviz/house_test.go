@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"assets":                          {"assets"},
 
 	// Only tests import it.
-	"cluster/controller/attachdetach/attachtest": {"cluster/controller", "cluster/client", "cluster/csi", "cluster/sim", "cluster/trace"},
+	"cluster/controller/attachdetach/attachtest": {"cluster/controller", "cluster/client", "cluster/csi", "cluster/informer", "cluster/sim", "cluster/trace"},
 }
 
 // statements is where every package of the cluster says what it simplifies.

@@ -58,7 +58,7 @@ func (c *Controller) revision(run *reconcile.Run) error {
 		return fmt.Errorf("error getting latest resourceVersion for %s: %w", r.GroupVersionResource.String(), err)
 	}
 	m.Status.ResourceVersion = strconv.FormatInt(revision, 10)
-	run.Act("update", client.RefOf(m), nil, nil, "the store is at revision %d: each object of %s that is as old or older is to be written once more", revision, resourceOf(m))
+	run.Act("update", client.RefOf(m), nil, nil, "the store is at revision %d: each object of %s that is as old or older will be written once more", revision, resourceOf(m))
 	if err := c.updateStatus(run.T, m); err != nil {
 		return fmt.Errorf("error updating status for %s: %w", m.Name, err)
 	}
