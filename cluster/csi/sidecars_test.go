@@ -235,7 +235,9 @@ func TestUnsupported(t *testing.T) {
 			asks func(*corev1.PersistentVolumeClaimSpec)
 		}{
 			{"clone", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("PersistentVolumeClaim", "") }},
-			{"restored", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("VolumeSnapshot", "snapshot.storage.k8s.io") }},
+			{"restored", func(s *corev1.PersistentVolumeClaimSpec) {
+				s.DataSource = of("VolumeSnapshot", "snapshot.storage.k8s.io")
+			}},
 			{"misplaced", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("VolumeSnapshot", "example.com") }},
 			{"populated", func(s *corev1.PersistentVolumeClaimSpec) { s.DataSource = of("Hello", "example.com") }},
 			{"faster", func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeAttributesClassName = &gold }},
