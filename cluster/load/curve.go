@@ -155,6 +155,9 @@ func parseFigure(unit Unit, text string) (v int64, said string, err error) {
 	if limit := most[unit]; q.Sign() < 0 || q.Cmp(limit) > 0 {
 		return 0, "", fmt.Errorf("want from 0 to %s, not %s", limit.String(), text)
 	}
+	if one := resource.MustParse("1"); unit == Memory && q.Sign() > 0 && q.Cmp(one) < 0 {
+		return 0, "", fmt.Errorf("%s is less than one byte: M and Mi are millions, m is a thousandth", text)
+	}
 	return unit.of(q), q.String(), nil
 }
 

@@ -81,6 +81,9 @@ func TestCurveRefused(t *testing.T) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}
+	if _, err := ParseCurve(Memory, "200m"); err == nil || !strings.Contains(err.Error(), "less than one byte: M and Mi are millions") {
+		t.Errorf("a fifth of a byte: %v", err)
+	}
 	many := "0"
 	for i := range maxParts {
 		many += fmt.Sprintf(",%ds:0", i+1)

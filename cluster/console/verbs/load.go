@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubectl/pkg/polymorphichelpers"
 
 	"kviz/cluster/load"
 	"kviz/cluster/nearest"
@@ -208,10 +211,30 @@ func (inv *use) tellLoad(p *trace.Load) int {
 		}
 		fmt.Fprintln(inv.Out, line)
 	}
-	if t := p.Target; sets && t.Kind != "" && inv.latest().ObjectOf(t) == nil {
+	t := p.Target
+	if !sets || t.Kind == "" {
+		return 0
+	}
+	obj := inv.latest().ObjectOf(t)
+	if obj == nil {
 		fmt.Fprintf(inv.Out, "there is no %s %s yet; the load waits for it\n", strings.ToLower(t.Kind), t.Key())
+		return 0
+	}
+	if names := containersOf(obj.Value); p.Container != "" && !slices.Contains(names, p.Container) {
+		fmt.Fprintf(inv.Out, "%s %s has no container %q, it has %s; the load waits for one\n", strings.ToLower(t.Kind), t.Key(), p.Container, strings.Join(names, ", "))
 	}
 	return 0
+}
+
+// containersOf are the names of the containers in a pod, or in a workload's template.
+func containersOf(obj runtime.Object) (names []string) {
+	_, _ = polymorphichelpers.UpdatePodSpecForObjectFn(obj, func(spec *corev1.PodSpec) error { // it fails for other kinds, which have none
+		for i := range spec.Containers {
+			names = append(names, spec.Containers[i].Name)
+		}
+		return nil
+	})
+	return names
 }
 
 func (inv *use) sharing(f *load.Figure) (n int) {
