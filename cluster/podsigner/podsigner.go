@@ -1,6 +1,7 @@
 // Package podsigner is the signer of pods' certificates of Kubernetes' own end-to-end tests
 // (agnhost podcertificatesigner): a program that answers each PodCertificateRequest for its
-// signer with a certificate, whoever asks, and publishes its root as a ClusterTrustBundle.
+// signer with a certificate, without asking who wants it, and publishes its root as a
+// ClusterTrustBundle.
 //
 // Mirrors test/images/agnhost/podcertificatesigner and test/utils/hermeticpodcertificatesigner of
 // k8s.io/kubernetes v1.37. Simplified: what it knows of keys comes from the cluster's seed; the bundle

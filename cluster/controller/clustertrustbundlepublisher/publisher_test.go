@@ -53,9 +53,9 @@ func bundle(name, signer, text string) *certificatesv1.ClusterTrustBundle {
 	return &certificatesv1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: certificatesv1.ClusterTrustBundleSpec{SignerName: signer, TrustBundle: text}}
 }
 
-// Of a cluster's life: the bundle is there from the start, whoever changes or deletes it; those
-// of other signers stay; with another authority the next controller publishes that one, and only
-// then takes the older away.
+// The bundle is there from the start, and comes back when somebody changes or deletes it. Those of
+// other signers stay. With another authority the next controller publishes that one, and only then
+// deletes the older.
 func TestTheBundleIsThereAndNoOtherOfItsSigner(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()

@@ -24,8 +24,8 @@ func start(b *clienttest.Bench) *sim.Process {
 	return p
 }
 
-// Every namespace has the certificate, whoever changes or deletes it; one that is
-// going does not get it again.
+// Every namespace has the certificate, and gets it again when somebody changes or deletes it. One
+// that is being deleted does not.
 func TestEveryNamespaceHasTheCertificate(t *testing.T) {
 	b := clienttest.Run(t, 1, func(b *clienttest.Bench, t *sim.Task) {
 		c := b.Client()

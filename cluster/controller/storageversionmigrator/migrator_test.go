@@ -141,8 +141,8 @@ func TestAMigration(t *testing.T) {
 	clienttest.Golden(t, "migration.txt", b.Transcript(trace.ReconcileAction, trace.CommandStart)+"\n"+strings.Join(waits, "\n")+"\n\n"+here(b))
 }
 
-// The definition of a custom kind is told that a migration runs, and how it has ended: if somebody
-// has changed it meanwhile, it may be that objects are stored in the old version again.
+// The status of a custom kind's definition says that a migration runs, and how it has ended. If
+// somebody has changed the definition meanwhile, objects may be stored in the old version again.
 func TestTheDefinitionOfACustomKind(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		var during string
